@@ -32,7 +32,7 @@ export function openLog(service: string, level: LogLevel): Log {
     messageKey: 'message',
     formatters: { level: (label) => ({ level: label }) },
     serializers: { error: pino.stdSerializers.err },
-  }) as unknown as Log;
+  });
 }
 
 /** For tests and parts whose lines nobody wants. */

@@ -44,7 +44,7 @@ export function openDatabase(login: MysqlLogin, name: string, settings: PoolSett
   });
   pool.on('connection', (connection) => {
     // Queued before any statement of the borrower; a failure shows in that statement.
-    void (connection as unknown as { query(sql: string, done: () => void): void }).query(SESSION, () => undefined);
+    (connection as unknown as { query(sql: string, done: () => void): void }).query(SESSION, () => undefined);
   });
   return new MysqlDatabase(pool, name);
 }

@@ -17,7 +17,8 @@ export function modelTransaction(tx: Tx): Transaction {
 
 /** Opens the database of the back office with models on it. */
 export function openModelDatabase(login: MysqlLogin, name: string, settings: PoolSettings = {}): ModelDatabase {
-  const { host, port, timezone, ...dialectOptions } = driverOptions(login);
+  const { host, port, ...dialectOptions } = driverOptions(login);
+  delete dialectOptions.timezone; // sequelize sets it itself
   const sequelize = new Sequelize(name, login.user, login.password, {
     dialect: 'mysql',
     ...(host === undefined ? {} : { host }),
