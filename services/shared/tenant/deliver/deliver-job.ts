@@ -20,33 +20,28 @@ export interface DeliverJob {
   readonly data: string;
 }
 
-/** Queue form: one JSON line. `data` travels as a string, so its bytes do not change. */
+/** Queue form: a line of plain fields, then the data as it is. Cheap to write and nothing in it is escaped twice. */
 export function encodeJob(job: DeliverJob): string {
-  return JSON.stringify({
-    t: job.tenant,
-    c: job.conversationId.toString(),
-    m: job.changeId.toString(),
-    p: job.prevChangeId.toString(),
-    k: job.kind,
-    a: job.actorId.toString(),
-    x: job.excludeDevice.toString(),
-    n: job.notPush ? 1 : 0,
-    d: job.data,
-  });
+  const { tenant, conversationId, changeId, prevChangeId, kind, actorId, excludeDevice, notPush, data } = job;
+  return `1 ${tenant} ${conversationId.toString()} ${changeId.toString()} ${prevChangeId.toString()} ${String(kind)} ${actorId.toString()} ${excludeDevice.toString()} ${notPush ? '1' : '0'}\n${data}`;
 }
 
-/** @throws {SyntaxError | TypeError} when it is not a job; the caller treats such a line as poison */
+const HEAD = /^1 ([a-z0-9_-]+) (\d+) (\d+) (\d+) ([1-7]) (\d+) (\d+) ([01])$/;
+
+/** @throws {Error} when it is not a job; such a line is poison, whoever wrote it */
 export function decodeJob(text: string): DeliverJob {
-  const raw = JSON.parse(text) as Record<'t' | 'c' | 'm' | 'p' | 'a' | 'x' | 'd', string> & { k: ChangeKind; n: number };
+  const end = text.indexOf('\n');
+  const [, tenant, conversation, change, prev, kind, actor, device, notPush] = HEAD.exec(text.slice(0, Math.max(end, 0))) ?? [];
+  if (tenant === undefined || notPush === undefined) throw new Error('not a deliver job');
   return {
-    tenant: raw.t,
-    conversationId: BigInt(raw.c),
-    changeId: BigInt(raw.m),
-    prevChangeId: BigInt(raw.p),
-    kind: raw.k,
-    actorId: BigInt(raw.a),
-    excludeDevice: BigInt(raw.x),
-    notPush: raw.n === 1,
-    data: raw.d,
+    tenant,
+    conversationId: BigInt(conversation ?? ''),
+    changeId: BigInt(change ?? ''),
+    prevChangeId: BigInt(prev ?? ''),
+    kind: Number(kind) as ChangeKind,
+    actorId: BigInt(actor ?? ''),
+    excludeDevice: BigInt(device ?? ''),
+    notPush: notPush === '1',
+    data: text.slice(end + 1),
   };
 }

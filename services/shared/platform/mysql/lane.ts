@@ -1,0 +1,87 @@
+import { createConnection, format } from 'mysql2/promise';
+import type { Connection } from 'mysql2/promise';
+import { driverOptions, SESSION } from './mysql-database.ts';
+import type { MysqlLogin, Params } from './database.ts';
+
+export interface Statement {
+  readonly sql: string;
+  readonly params: Params;
+}
+
+/** Rows of a SELECT, or nothing that we read of a write. */
+export type LaneRows = readonly Readonly<Record<string, unknown>>[];
+
+/**
+ * One connection that runs several statements per network packet, for the batches of the hot path. Every value is escaped by the driver,
+ * bytes as hex; no text of a client is ever part of a statement.
+ */
+export class Lane {
+  readonly #login: MysqlLogin;
+  readonly #database: string;
+  #connection: Promise<Connection> | undefined;
+
+  constructor(login: MysqlLogin, database: string) {
+    this.#login = login;
+    this.#database = database;
+  }
+
+  /**
+   * Runs the statements in order, stopping at the first that fails; what came before it stays done, so after an error call `rollback` first.
+   *
+   * @returns one entry a statement
+   */
+  async packet(statements: readonly Statement[]): Promise<readonly LaneRows[]> {
+    const connection = await this.#open();
+    const text = statements.map(({ sql, params }) => format(sql, params as Parameters<typeof format>[1], true, 'Z')).join(';');
+    const [results] = await connection.query(text);
+    return (statements.length === 1 ? [results] : results) as unknown as readonly LaneRows[];
+  }
+
+  /** Ends whatever is open. A connection on which even that fails is dropped, which rolls back as well. */
+  async rollback(): Promise<void> {
+    const opened = this.#connection;
+    if (opened === undefined) return;
+    try {
+      await (await opened).query('ROLLBACK');
+    } catch {
+      this.#drop(opened);
+    }
+  }
+
+  async close(): Promise<void> {
+    const opened = this.#connection;
+    this.#connection = undefined;
+    if (opened !== undefined) await (await opened).end().catch(() => undefined);
+  }
+
+  #open(): Promise<Connection> {
+    if (this.#connection === undefined) {
+      const opened = this.#connect();
+      this.#connection = opened;
+      opened.catch(() => {
+        if (this.#connection === opened) this.#connection = undefined;
+      });
+    }
+    return this.#connection;
+  }
+
+  async #connect(): Promise<Connection> {
+    const connection = await createConnection({ ...driverOptions(this.#login), database: this.#database, multipleStatements: true });
+    // Without a listener a lost connection would end the process; the packet that needed it reports the loss.
+    connection.on('error', () => {
+      this.#connection = undefined;
+    });
+    await connection.query(`${SESSION}, innodb_lock_wait_timeout=2`);
+    return connection;
+  }
+
+  #drop(opened: Promise<Connection>): void {
+    if (this.#connection === opened) this.#connection = undefined;
+    opened.then(
+      (connection) => {
+        connection.destroy();
+      },
+      () => undefined,
+    );
+  }
+}
