@@ -4,6 +4,8 @@ export type Cancel = () => void;
 export interface Timers {
   /** Runs `task` once, no earlier than `ms` from now and at most one tick later. */
   after(ms: number, task: () => void): Cancel;
+  /** The time that `after` counts in (ms since the wheel was made). */
+  nowMs(): number;
 }
 
 interface Entry {
@@ -32,6 +34,10 @@ export class TimerWheel implements Timers {
     const slot = this.#slot(entry.dueTick);
     slot.add(entry);
     return () => slot.delete(entry);
+  }
+
+  nowMs(): number {
+    return this.#tick * this.#tickMs;
   }
 
   /** Moves time on by `ms`, and runs what is due. Tests call it; `start` does so from the machine's clock. */
