@@ -1,104 +1,93 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import kafkajs from 'kafkajs';
 import type { Admin } from 'kafkajs';
-
-const { ConfigResourceTypes, Kafka, logLevel } = kafkajs; // CommonJS: Node sees only some of its names
+import { openKafka } from './client.ts';
 
 export interface TopicSettings {
   readonly name: string;
-  /** Raised when the topic has fewer; never lowered, because keys would change their partition's history. */
   readonly partitions: number;
-  /** How long records are kept (ms). */
   readonly retentionMs: number;
 }
 
-export interface TopicDeps {
+export interface EnsureTopicsDeps {
+  /** `host:port` each. */
   readonly brokers: readonly string[];
-  readonly progress: (line: string) => void;
-  /** How long a broker that is not there yet is waited for (ms). Default 120,000. */
+  /** Told what is waited for. */
+  readonly progress?: (line: string) => void;
+}
+
+export interface EnsureTopicsSettings {
+  /** Copies of each partition; 1 on a single broker. Default 1. */
+  readonly replicas?: number;
+  /** A cluster that has just started may not know its controller yet; tried until then. Default 60,000 ms. */
   readonly deadlineMs?: number;
 }
 
-/** Creates the topics that are missing and brings partitions and retention to the settings. Idempotent; waits for the broker. */
+/**
+ * Makes the topics that are missing and sets retention on those that exist. Partitions are only ever added, never taken away: keys
+ * would change their partition and with it their order, so adding is left to the operator.
+ *
+ * @returns names that were created
+ * @throws the last error when the cluster did not take them before the deadline
+ */
 export async function ensureTopics(
-  { brokers, progress, deadlineMs = 120_000 }: TopicDeps,
+  { brokers, progress }: EnsureTopicsDeps,
   topics: readonly TopicSettings[],
-): Promise<void> {
+  { replicas = 1, deadlineMs = 60_000 }: EnsureTopicsSettings = {},
+): Promise<readonly string[]> {
+  const kafka = openKafka({ brokers, clientId: 'im-topics' });
   const deadline = Date.now() + deadlineMs;
-  for (let isFirst = true; ; isFirst = false) {
+  for (;;) {
+    const admin = kafka.admin();
     try {
-      const changed = await once(brokers, topics);
-      progress(changed === 0 ? 'topics: nothing to change' : `topics: ${changed} created or changed`);
-      return;
+      await admin.connect();
+      return await createMissing(admin, topics, replicas);
     } catch (error) {
-      if (Date.now() > deadline) throw new Error(`topics could not be made: ${String(error)}`, { cause: error });
-      if (isFirst) progress('topics: waiting for Kafka');
-      await pause(500);
+      if (Date.now() >= deadline) throw error;
+      progress?.(`Kafka does not take topics yet: ${error instanceof Error ? error.message : 'unknown error'}`);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    } finally {
+      await admin.disconnect().catch(() => undefined);
     }
   }
 }
 
-async function once(brokers: readonly string[], topics: readonly TopicSettings[]): Promise<number> {
-  const kafka = new Kafka({
-    clientId: 'migrate',
-    brokers: [...brokers],
-    logLevel: logLevel.NOTHING,
-    connectionTimeout: 3_000,
-    requestTimeout: 10_000,
-    retry: { retries: 0 },
-  });
-  const admin = kafka.admin();
-  try {
-    await admin.connect();
-    const created = await createMissing(admin, topics);
-    const widened = await addPartitions(admin, topics);
-    const kept = await setRetention(admin, topics);
-    return created + widened + kept;
-  } finally {
-    await admin.disconnect().catch(() => undefined);
+async function createMissing(admin: Admin, topics: readonly TopicSettings[], replicas: number): Promise<readonly string[]> {
+  const existing = new Set(await admin.listTopics());
+  const missing = topics.filter(({ name }) => !existing.has(name));
+  if (missing.length > 0) {
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map(({ name, partitions, retentionMs }) => ({
+        topic: name,
+        numPartitions: partitions,
+        replicationFactor: replicas,
+        configEntries: entries(retentionMs),
+      })),
+    });
   }
+  await setRetention(
+    admin,
+    topics.filter(({ name }) => existing.has(name)),
+  );
+  return missing.map(({ name }) => name);
 }
 
-async function createMissing(admin: Admin, topics: readonly TopicSettings[]): Promise<number> {
-  const present = new Set(await admin.listTopics());
-  const missing = topics.filter(({ name }) => !present.has(name));
-  if (missing.length === 0) return 0;
-  await admin.createTopics({
-    waitForLeaders: true,
-    topics: missing.map(({ name, partitions, retentionMs }) => ({
-      topic: name,
-      numPartitions: partitions,
-      replicationFactor: 1,
-      configEntries: [{ name: 'retention.ms', value: retentionMs.toString() }],
-    })),
-  });
-  return missing.length;
-}
-
-async function addPartitions(admin: Admin, topics: readonly TopicSettings[]): Promise<number> {
-  const { topics: present } = await admin.fetchTopicMetadata({ topics: topics.map(({ name }) => name) });
-  const counts = new Map(present.map(({ name, partitions }) => [name, partitions.length]));
-  const narrow = topics.filter(({ name, partitions }) => (counts.get(name) ?? partitions) < partitions);
-  if (narrow.length === 0) return 0;
-  await admin.createPartitions({ topicPartitions: narrow.map(({ name, partitions }) => ({ topic: name, count: partitions })) });
-  return narrow.length;
-}
-
-async function setRetention(admin: Admin, topics: readonly TopicSettings[]): Promise<number> {
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: topics.map(({ name }) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: ['retention.ms'] })),
-  });
-  const present = new Map(resources.map(({ resourceName, configEntries }) => [resourceName, configEntries[0]?.configValue]));
-  const different = topics.filter(({ name, retentionMs }) => present.get(name) !== retentionMs.toString());
-  if (different.length === 0) return 0;
+async function setRetention(admin: Admin, topics: readonly TopicSettings[]): Promise<void> {
+  if (topics.length === 0) return;
   await admin.alterConfigs({
     validateOnly: false,
-    resources: different.map(({ name, retentionMs }) => ({
-      type: ConfigResourceTypes.TOPIC,
+    resources: topics.map(({ name, retentionMs }) => ({
+      type: kafkajs.ConfigResourceTypes.TOPIC,
       name,
-      configEntries: [{ name: 'retention.ms', value: retentionMs.toString() }],
+      configEntries: entries(retentionMs),
     })),
   });
-  return different.length;
+}
+
+/** Compression stays the producer's: kafkajs reads gzip and plain batches only, and a broker that recompresses would stop it for good. */
+function entries(retentionMs: number): { name: string; value: string }[] {
+  return [
+    { name: 'retention.ms', value: retentionMs.toString() },
+    { name: 'compression.type', value: 'producer' },
+  ];
 }
