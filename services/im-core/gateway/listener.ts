@@ -2,6 +2,7 @@ import { chownSync, existsSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { once } from 'node:events';
+import { parseListenAddress } from '#shared/platform/http/listen-address.ts';
 import { Handshake } from './handshake.ts';
 import type { HandshakeDeps } from './handshake.ts';
 import { plainAddress } from './proxy-header.ts';
@@ -27,11 +28,12 @@ export class Listener {
   /** @throws when the address is taken */
   async start(): Promise<void> {
     const { listen, socketOwnerUid } = this.#deps.settings;
-    const path = unixPath(listen);
-    if (path === undefined) {
-      await listening(this.#server, () => this.#server.listen(hostAndPort(listen)));
+    const address = parseListenAddress(listen);
+    if (!('path' in address)) {
+      await listening(this.#server, () => this.#server.listen(address));
       return;
     }
+    const { path } = address;
     // A socket file left by a killed process answers nobody; the supervisor runs one process per path.
     if (existsSync(path)) rmSync(path);
     await listening(this.#server, () => listenPrivately(this.#server, path));
@@ -54,7 +56,7 @@ export class Listener {
   #accept(socket: Socket): void {
     const { metrics, log, settings } = this.#deps;
     const peer = plainAddress(socket.remoteAddress ?? '');
-    if (unixPath(settings.listen) === undefined && !settings.proxyFrom.includes(peer)) {
+    if (!settings.listen.startsWith('unix:') && !settings.proxyFrom.includes(peer)) {
       metrics.realIpMissing.inc({ reason: 'untrusted_peer' });
       log.warn({ peer }, 'refused a connection that does not come from the proxy');
       socket.destroy();
@@ -65,15 +67,6 @@ export class Listener {
     this.#handshakes.add(handshake);
     handshake.start();
   }
-}
-
-function unixPath(listen: string): string | undefined {
-  return listen.startsWith('unix:') ? listen.slice('unix:'.length) : undefined;
-}
-
-function hostAndPort(listen: string): { host: string; port: number } {
-  const colon = listen.lastIndexOf(':');
-  return { host: listen.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(listen.slice(colon + 1)) };
 }
 
 async function listening(server: Server, listen: () => void): Promise<void> {
