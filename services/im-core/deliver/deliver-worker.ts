@@ -1,0 +1,223 @@
+import { EventEmitter, once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
+import type { Log } from '#shared/platform/log/log.ts';
+import type { Redis } from '#shared/platform/redis/redis.ts';
+import { decodeJob } from '#shared/tenant/deliver/deliver-job.ts';
+import type { DeliverJob } from '#shared/tenant/deliver/deliver-job.ts';
+import { SHARDS } from '#shared/tenant/deliver/deliver-queue.ts';
+import { Fenced, LEASE_MS } from '#shared/tenant/deliver/shard-owner.ts';
+import type { ShardOwner } from '#shared/tenant/deliver/shard-owner.ts';
+import type { deliverMetrics } from './hand-over.ts';
+import type { TenantDelivery } from './tenant-delivery.ts';
+
+export interface DeliverWorkerDeps {
+  readonly owner: ShardOwner;
+  /** The connection the owner works on; when it breaks, the term is over. */
+  readonly redis: Redis;
+  /** A connection of its own, which only waits for wake tokens. */
+  readonly waiting: Redis;
+  readonly base: string;
+  readonly tenants: ReadonlyMap<string, TenantDelivery>;
+  readonly metrics: ReturnType<typeof deliverMetrics>;
+  readonly log: Log;
+}
+
+export interface DeliverSettings {
+  /** Shards worked on at the same time. */
+  readonly workers: number;
+  /** How long one wait for a wake token lasts (ms). */
+  readonly takeTimeoutMs: number;
+}
+
+/** Jobs taken of a shard at once. */
+const TAKE_JOBS = 64;
+const FIRST_BACKOFF_MS = 50;
+const LAST_BACKOFF_MS = 2_000;
+
+/**
+ * Owns shards of the delivery queue and works them off: takes jobs, delivers conversation by conversation in order, removes what is done.
+ * A job that fails because something is away is tried again in place for as long as the shard is ours; nothing is skipped. When the lease
+ * or the connection is lost, everything in memory is dropped and the shards are taken anew; what was unfinished comes back first.
+ *
+ * Emits `delivered` (job) after its change took effect.
+ */
+export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake: [] }> implements Part {
+  readonly name = 'deliver worker';
+  readonly #deps: DeliverWorkerDeps;
+  readonly #settings: DeliverSettings;
+  readonly #busy = new Map<number, Promise<void>>();
+  #isRunning = false;
+  #term = 0;
+  #loops: Promise<unknown> = Promise.resolve();
+  #leases: NodeJS.Timeout | undefined;
+  #renewal: Promise<void> = Promise.resolve();
+  #isAwake = true;
+
+  constructor(deps: DeliverWorkerDeps, settings: DeliverSettings) {
+    super();
+    this.#deps = deps;
+    this.#settings = settings;
+    deps.redis.on('close', () => this.#endTerm());
+  }
+
+  /** Resolves when the shards that are free are ours. */
+  async start(): Promise<void> {
+    this.#isRunning = true;
+    await this.#deps.owner.acquire(allShards());
+    this.#leases = setInterval(() => {
+      this.#renewal = this.#renewal.then(() => this.#keepLeases());
+    }, LEASE_MS / 3);
+    this.#loops = Promise.all([this.#work(), this.#listen()]);
+  }
+
+  /** Finishes what was taken, gives the shards back. What still waits stays in the queue for the next owner. */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    clearInterval(this.#leases);
+    await this.#renewal;
+    this.#wake();
+    await Promise.all(this.#busy.values());
+    this.#deps.waiting.disconnect();
+    await this.#loops;
+    await this.#deps.owner.release().catch(() => undefined); // the leases run out by themselves
+  }
+
+  async #work(): Promise<void> {
+    while (this.#isRunning) {
+      try {
+        if (!(await this.#takeSome())) await this.#sleep();
+      } catch (error) {
+        this.#deps.log.warn({ error: error as Error }, 'delivery queue out of reach');
+        this.#endTerm();
+        await pause(FIRST_BACKOFF_MS * 4);
+        await this.#deps.owner.acquire(allShards()).catch(() => undefined);
+      }
+    }
+  }
+
+  /** @returns whether there was anything to take, or no hand free to take it */
+  async #takeSome(): Promise<boolean> {
+    this.#isAwake = false;
+    const { owner } = this.#deps;
+    const free = [...owner.held].filter((shard) => !this.#busy.has(shard));
+    const hands = this.#settings.workers - this.#busy.size;
+    if (free.length === 0 || hands <= 0) return false;
+    const start = Math.floor(Math.random() * free.length); // no shard is always the last to be looked at
+    const taken = await owner.take([...free.slice(start), ...free.slice(0, start)], { jobs: TAKE_JOBS, shards: hands });
+    for (const [shard, texts] of taken) {
+      const work = this.#workShard(shard, texts, this.#term).finally(() => {
+        this.#busy.delete(shard);
+        this.#wake();
+      });
+      this.#busy.set(shard, work);
+    }
+    return taken.size > 0 && taken.size < hands;
+  }
+
+  async #workShard(shard: number, texts: readonly string[], term: number): Promise<void> {
+    try {
+      const jobs = texts.flatMap((text) => this.#decode(text));
+      const conversations = Map.groupBy(jobs, (job) => `${job.tenant}:${job.conversationId.toString()}`);
+      await Promise.all([...conversations.values()].map((ofOne) => this.#workConversation(shard, ofOne, term)));
+      await this.#deps.owner.remove(shard, texts);
+    } catch (error) {
+      if (!(error instanceof Fenced)) this.#deps.log.warn({ error: error as Error, shard }, 'shard given up');
+      this.#endTerm();
+    }
+  }
+
+  async #workConversation(shard: number, jobs: readonly DeliverJob[], term: number): Promise<void> {
+    for (const job of jobs) {
+      const started = performance.now();
+      await this.#untilDelivered(shard, job, term);
+      this.#deps.metrics.jobSeconds((performance.now() - started) / 1_000);
+      this.emit('delivered', job);
+    }
+  }
+
+  async #untilDelivered(shard: number, job: DeliverJob, term: number): Promise<void> {
+    const delivery = this.#deps.tenants.get(job.tenant);
+    if (delivery === undefined) {
+      this.#deps.log.error({ tenant: job.tenant }, 'a job of a tenant that is not declared is dropped');
+      return;
+    }
+    for (let wait = FIRST_BACKOFF_MS; ; wait = Math.min(wait * 2, LAST_BACKOFF_MS)) {
+      if (term !== this.#term) throw new Fenced('the term ended');
+      try {
+        await delivery.deliver({ shard, lease: this.#deps.owner.lease }, job);
+        return;
+      } catch (error) {
+        if (error instanceof Fenced || !this.#isRunning) throw error;
+        const ids = { conversation_id: job.conversationId.toString(), msg_id: job.changeId.toString() };
+        this.#deps.log.warn({ ...ids, error: error as Error, wait_ms: wait }, 'delivery is tried again');
+        await pause(wait);
+      }
+    }
+  }
+
+  #decode(text: string): DeliverJob[] {
+    try {
+      return [decodeJob(text)];
+    } catch (error) {
+      this.#deps.log.error({ error: error as Error, bytes: text.length }, 'an unreadable job is dropped');
+      return [];
+    }
+  }
+
+  /** Waits for wake tokens and passes them on. */
+  async #listen(): Promise<void> {
+    const key = `${this.#deps.base}wake:deliver:${this.#deps.owner.processId}`;
+    while (this.#isRunning) {
+      try {
+        if ((await this.#deps.waiting.blpop(key, this.#settings.takeTimeoutMs / 1_000)) !== null) this.#wake();
+      } catch {
+        await pause(FIRST_BACKOFF_MS * 4);
+      }
+    }
+  }
+
+  /** Renews the leases and takes shards that became free. */
+  async #keepLeases(): Promise<void> {
+    const { owner, log } = this.#deps;
+    try {
+      const lost = await owner.renew();
+      if (lost.length > 0) this.#endTerm();
+      const free = allShards().filter((shard) => !owner.held.has(shard));
+      if (free.length > 0 && (await owner.acquire(free)).length > 0) this.#wake();
+    } catch (error) {
+      log.debug({ error: error as Error }, 'leases not renewed');
+      this.#endTerm();
+    }
+  }
+
+  #endTerm(): void {
+    this.#term += 1;
+    this.#deps.owner.drop();
+    for (const delivery of this.#deps.tenants.values()) delivery.drop();
+    this.#wake();
+  }
+
+  #wake(): void {
+    this.#isAwake = true;
+    this.emit('wake');
+  }
+
+  /** Until a token came, a shard became free, or a second passed: the net for a token that was lost. */
+  async #sleep(): Promise<void> {
+    if (!this.#isAwake) await this.#sleepAtMost(1_000);
+  }
+
+  async #sleepAtMost(ms: number): Promise<void> {
+    const ended = new AbortController();
+    try {
+      await Promise.race([once(this, 'wake', { signal: ended.signal }), pause(ms, undefined, { signal: ended.signal })]);
+    } finally {
+      ended.abort();
+    }
+  }
+}
+
+function allShards(): number[] {
+  return Array.from({ length: SHARDS }, (_, shard) => shard);
+}
