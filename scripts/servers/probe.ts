@@ -5,12 +5,7 @@ import type { NetConnectOpts } from 'node:net';
  * Whether a server answers: connects, says `send` and waits for a reply that starts with one of `expect`.
  * Without `expect` an accepted connection is enough. Never throws.
  */
-export async function answers(
-  target: NetConnectOpts,
-  send = '',
-  expect?: RegExp,
-  deadlineMs = 1_000,
-): Promise<boolean> {
+export async function answers(target: NetConnectOpts, send = '', expect?: RegExp, deadlineMs = 1_000): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = connect(target);
   socket.setTimeout(deadlineMs, () => resolve(false));
