@@ -163,9 +163,9 @@ export class ImConnection {
   }
 }
 
-/** These commands come only unasked. */
-function isPush({ command }: Frame): boolean {
-  return PUSHED.has(command);
+/** Our own requests never carry RequestID 0, so that an answer is told from a push whatever its command. */
+function isPush({ command, requestId }: Frame): boolean {
+  return requestId === 0n && PUSHED.has(command);
 }
 
 const PUSHED: ReadonlySet<number> = new Set([COMMANDS.MESSAGE, COMMANDS.KICK, COMMANDS.EVENT]);

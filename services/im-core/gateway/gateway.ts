@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
+import { monotonicFactory } from 'ulid';
 import type { Frame } from '#shared/contract/frame.ts';
 import type { Clock } from '#shared/platform/clock/clock.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
@@ -38,6 +38,8 @@ export class Gateway implements Part {
   readonly #listener: Listener;
   readonly #connectionDeps: ConnectionDeps;
   readonly #connections = new Set<Connection>();
+  /** Sorts by age, over all processes of a machine: the newest connection of a device wins. */
+  readonly #nextId = monotonicFactory();
   #onEmpty: (() => void) | undefined;
 
   /** @throws when certificate and key do not match */
@@ -89,7 +91,7 @@ export class Gateway implements Part {
 
   #open(socket: TLSSocket, realIp: string): void {
     const transport = tlsTransport(socket, this.#connectionDeps.metrics);
-    const connection = new Connection(this.#connectionDeps, { id: randomUUID(), realIp, transport });
+    const connection = new Connection(this.#connectionDeps, { id: this.#nextId(), realIp, transport });
     this.#connections.add(connection);
     socket.on('data', (chunk: Buffer) => connection.receive(chunk));
     socket.on('error', () => connection.ended('CLIENT_GONE'));

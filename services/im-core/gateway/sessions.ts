@@ -9,14 +9,20 @@ export type { Identity, OutFrame, PushExpectation, Session } from './session.ts'
 export class Sessions {
   readonly #byUser = new Map<string, Map<bigint, Session>>();
 
-  /** @returns the session it replaced, which has been sent KICK and is closing */
+  /**
+   * Connection ids sort by age: the newer of two connections of a device stays, in whatever order they get here.
+   *
+   * @returns the older session that was replaced, which has been sent KICK and is closing; or `session` itself, not bound, when it
+   *   is the older one
+   */
   bind(session: Session): Session | undefined {
     const devices = this.#devicesOf(session);
-    const replaced = devices.get(session.deviceId);
+    const bound = devices.get(session.deviceId);
+    if (bound !== undefined && bound.connectionId > session.connectionId) return session;
     devices.set(session.deviceId, session);
-    if (replaced === undefined || replaced.connectionId === session.connectionId) return undefined;
-    replaced.kick('REPLACED');
-    return replaced;
+    if (bound === undefined || bound.connectionId === session.connectionId) return undefined;
+    bound.kick('REPLACED');
+    return bound;
   }
 
   /** Forgets the session unless a newer connection of its device has taken the place. */

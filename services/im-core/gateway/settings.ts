@@ -1,4 +1,6 @@
 import type { FrameLimits } from '#shared/contract/frame-codec.ts';
+import type { ConfigOf } from '#shared/platform/config/setting.ts';
+import type { gatewaySection } from './config.ts';
 
 /** Limits and waiting times of one connection (ms, bytes); each names what happens when it is hit in the file that uses it. */
 export interface ConnectionSettings extends FrameLimits {
@@ -24,3 +26,23 @@ export interface ListenerSettings {
 }
 
 export interface GatewaySettings extends ConnectionSettings, ListenerSettings {}
+
+/** The gateway's part of the rendered file. */
+export function gatewaySettings(config: ConfigOf<typeof gatewaySection>): GatewaySettings {
+  return {
+    listen: config.listen,
+    socketOwnerUid: config.socket_owner_uid,
+    proxyFrom: config.proxy_from,
+    keepaliveMs: config.keepalive_ms,
+    proxyHeaderTimeoutMs: config.proxy_header_timeout_ms,
+    tlsTimeoutMs: config.tls_timeout_ms,
+    authTimeoutMs: config.auth_timeout_ms,
+    idleTimeoutMs: config.idle_timeout_ms,
+    halfFrameTimeoutMs: config.half_frame_timeout_ms,
+    pushAckTimeoutMs: config.push_ack_timeout_ms,
+    outboundFrames: config.outbound_frames,
+    outboundBytes: config.outbound_bytes,
+    maxBodyBytes: config.max_frame_size,
+    compressMinBytes: config.compress_min_size,
+  };
+}
