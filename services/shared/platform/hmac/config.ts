@@ -1,4 +1,4 @@
-import { choice, list, map, optionalText, rendered, text } from '../config/setting.ts';
+import { choice, list, map, optionalText, refused, rendered, text } from '../config/setting.ts';
 
 const SERVICE_NAME = { pattern: /^[a-z][a-z0-9-]{0,62}$/, description: 'a service name: small letters, digits and "-"' };
 const KEY_ID = { pattern: /^[a-zA-Z0-9._-]{1,64}$/, description: 'letters, digits, ".", "_" and "-", at most 64' };
@@ -16,6 +16,8 @@ export const authoredServices = <const Scope extends string>(
     SERVICE_NAME,
     {
       allow: list('What it may call.', choice('scope', scopes), { minItems: 1 }),
+      secret: refused('a service may have several keys: write keys: [{id: k1, secret: ...}]'),
+      secret_file: refused('a service may have several keys: write keys: [{id: k1, secret_file: ...}]'),
       keys: list(
         'Keys that are accepted; two at a time while one is being replaced.',
         {

@@ -8,6 +8,12 @@ export function answer(request: Request, response: Response, data: object, statu
   response.status(status).json({ code: 0, msg: 'ok', request_id: contextOf(request).requestId, data });
 }
 
+/** The same for data that is JSON text already, so that embedded bytes stay as they are. */
+export function answerText(request: Request, response: Response, dataJson: string): void {
+  const requestId = JSON.stringify(contextOf(request).requestId);
+  response.type('json').send(`{"code":0,"msg":"ok","request_id":${requestId},"data":${dataJson}}`);
+}
+
 /** Nothing has this path. A stranger learns only that. */
 export function noSuchPath(): never {
   throw new Refusal('RESOURCE_NOT_FOUND', 'no such path');

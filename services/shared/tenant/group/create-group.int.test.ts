@@ -90,7 +90,8 @@ describe('a new group', () => {
     assert.deepEqual(await idsOf({ prefix: 'user10' }), [100, 101, 102]);
     assert.deepEqual(await idsOf({ prefix: 'UNAL 11' }), [110]);
     assert.deepEqual(await idsOf({ prefix: '%' }), []);
-    assert.deepEqual(await idsOf({ prefix: '110', userId: 110n }), [110]);
+    assert.deepEqual(await idsOf({ prefix: '11' }), [110]);
+    assert.deepEqual(await idsOf({ prefix: 'usr10' }), [100, 101, 102]);
     assert.deepEqual(
       (await list({})).map(({ isMuted }) => isMuted),
       [false, true, false, false],

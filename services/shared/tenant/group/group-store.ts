@@ -127,27 +127,30 @@ export interface MemberFilter {
   readonly limit: number;
   /** Only these roles. */
   readonly roles?: readonly number[];
-  /** Beginning of the name or display name. */
+  /** Beginning of the name, of the display name, or of the decimal id, which may carry `usr` in front. */
   readonly prefix?: string;
-  /** Together with `prefix` another way to match: exactly this user. */
-  readonly userId?: bigint;
 }
 
 /** Present members in order of id. */
 export async function listMembers(db: Queryable, conversationId: bigint, filter: MemberFilter): Promise<readonly GroupMember[]> {
-  const { after, limit, roles, prefix, userId } = filter;
+  const { after, limit, roles, prefix } = filter;
   const byRole = roles === undefined ? '' : ' AND m.role IN (?)';
-  const byText = prefix === undefined ? '' : ' AND (u.name LIKE ? OR u.display_name LIKE ? OR m.user_id = ?)';
-  const pattern = prefix === undefined ? '' : `${prefix.replaceAll(/[\\%_]/g, '\\$&')}%`;
+  const byText = prefix === undefined ? '' : ' AND (u.name LIKE ? OR u.display_name LIKE ? OR CAST(m.user_id AS CHAR) LIKE ?)';
+  const texts = prefix === undefined ? [] : [prefix, prefix, prefix.replace(/^usr(?=[0-9])/, '')].map(startingWith);
   const rows = await db.select<MemberRow>(`${MEMBERS}${byRole}${byText} ORDER BY m.user_id LIMIT ?`, [
     new Date(),
     conversationId,
     after,
     ...(roles === undefined ? [] : [roles]),
-    ...(prefix === undefined ? [] : [pattern, pattern, userId ?? 0n]),
+    ...texts,
     limit,
   ]);
   return rows.map(toMember);
+}
+
+/** A LIKE pattern in which the text stands for itself. */
+function startingWith(text: string): string {
+  return `${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 }
 
 function toMember(row: MemberRow): GroupMember {
