@@ -1,0 +1,71 @@
+import { COMMANDS } from '#shared/contract/commands.ts';
+import { listOf, textOf } from './answer.ts';
+import type { Data } from './answer.ts';
+import { chatMessage } from './chat-message.ts';
+import type { ChatMessage } from './chat-message.ts';
+import type { Reply } from './im-connection.ts';
+
+/** Whoever can ask the gateway. */
+export interface Requester {
+  request(command: number, body: object): Promise<Reply>;
+}
+
+export interface InboxCursor {
+  readonly syncEpoch: string;
+  readonly dialogScore: string;
+  readonly mailboxSeq: string;
+}
+
+export interface InboxPage {
+  readonly dialogs: readonly Data[];
+  readonly events: readonly Data[];
+  /** Where to go on next time. */
+  readonly cursor: InboxCursor;
+}
+
+/**
+ * Reads all that is new since `cursor`, page by page, and tells the server that it is here (SYNC_INBOX_FINISH).
+ * Without a cursor, or when the epoch has changed, from the beginning.
+ */
+export async function syncInbox(requester: Requester, cursor?: InboxCursor, limit = 200): Promise<InboxPage> {
+  const dialogs: Data[] = [];
+  const events: Data[] = [];
+  let at = cursor;
+  for (;;) {
+    const position = at === undefined ? {} : { dialog_score: at.dialogScore, mailbox_seq: at.mailboxSeq };
+    const { data } = await requester.request(COMMANDS.SYNC_INBOX, { ...position, limit });
+    const syncEpoch = textOf(data, 'sync_epoch');
+    if (at !== undefined && at.syncEpoch !== syncEpoch) return syncInbox(requester, undefined, limit);
+    dialogs.push(...listOf(data, 'dialogs'));
+    events.push(...listOf(data, 'events'));
+    at = { syncEpoch, dialogScore: textOf(data, 'dialog_score'), mailboxSeq: textOf(data, 'mailbox_seq') };
+    if (data['has_more'] !== true) break;
+  }
+  await requester.request(COMMANDS.SYNC_INBOX_FINISH, { dialog_score: at.dialogScore, mailbox_seq: at.mailboxSeq });
+  return { dialogs, events, cursor: at };
+}
+
+export interface MessagesPage {
+  readonly messages: readonly ChatMessage[];
+  /** The reader's own mark. */
+  readonly readMsgId: string;
+}
+
+/** Reads every message after `lastMsgId` in order, then SYNC_MESSAGES_FINISH. @throws {Error} when the server's pages do not advance */
+export async function syncMessages(requester: Requester, conversationId: string, lastMsgId = '0', limit = 200): Promise<MessagesPage> {
+  const messages: ChatMessage[] = [];
+  let at = lastMsgId;
+  for (;;) {
+    const { data } = await requester.request(COMMANDS.SYNC_MESSAGES, { conversation_id: conversationId, last_msg_id: at, limit });
+    const page = listOf(data, 'messages').map(chatMessage);
+    messages.push(...page);
+    const last = page.at(-1)?.msgId ?? at;
+    if (data['has_more'] === true) {
+      if (BigInt(last) <= BigInt(at)) throw new Error('SYNC_MESSAGES does not advance');
+      at = last;
+      continue;
+    }
+    await requester.request(COMMANDS.SYNC_MESSAGES_FINISH, { conversation_id: conversationId, last_msg_id: last });
+    return { messages, readMsgId: textOf(data, 'read_msg_id') };
+  }
+}
