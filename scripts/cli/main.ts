@@ -30,6 +30,8 @@ process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
   console.error(error);
   return 1;
 });
+// A command that is over must not hang on something it left open. The timer itself keeps nothing alive.
+setTimeout(() => process.exit(), 1_000).unref();
 
 async function main(words: readonly string[]): Promise<ExitCode> {
   const [name, ...rest] = words;

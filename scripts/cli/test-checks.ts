@@ -1,5 +1,6 @@
 /** The stages that read the code instead of running it. Each counts as one test. */
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { noResult, addFailure } from './test-result.ts';
@@ -41,7 +42,7 @@ async function types(root: string): Promise<string> {
 }
 
 async function rooms(root: string): Promise<string> {
-  const folders = ['services', 'scripts', 'e2e'];
+  const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
   const { output } = await runTool(root, 'dependency-cruiser/bin/dependency-cruise.mjs', [
     '--config',
     '.dependency-cruiser.cjs',

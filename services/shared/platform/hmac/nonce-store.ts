@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Redis } from '#shared/platform/redis/redis.ts';
 import { Script } from '../redis/redis.ts';
 
 /** What became of a nonce. */

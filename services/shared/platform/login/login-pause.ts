@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { Redis } from '#shared/platform/redis/redis.ts';
 import { Refusal } from '#shared/contract/reasons.ts';
 import { Script } from '../redis/redis.ts';
 
