@@ -1,6 +1,7 @@
 import { CHANGE_KINDS, CONVERSATION_TYPES } from '#shared/contract/commands.ts';
 import type { Log } from '#shared/platform/log/log.ts';
 import type { Database } from '#shared/platform/mysql/database.ts';
+import { conversationType } from '#shared/tenant/conversation/conversation-type.ts';
 import { membersEver, recipientsAt } from '#shared/tenant/conversation/member-intervals.ts';
 import { changesBetween, headOf, isFirstChange, isGapTooLong, previewAt, previewOf } from '#shared/tenant/deliver/change-chain.ts';
 import type { DeliverJob } from '#shared/tenant/deliver/deliver-job.ts';
@@ -155,10 +156,10 @@ export class TenantDelivery {
   async #typeOf(conversationId: bigint): Promise<number> {
     const known = this.#types.get(conversationId);
     if (known !== undefined) return known;
-    const [row] = await this.#deps.db.select<{ type: number }>('SELECT type FROM t_conversations WHERE id = ?', [conversationId]);
+    const type = await conversationType(this.#deps.db, conversationId);
     if (this.#types.size > MAX_REMEMBERED) this.#types.clear();
-    this.#types.set(conversationId, row?.type ?? 0);
-    return row?.type ?? 0;
+    this.#types.set(conversationId, type);
+    return type;
   }
 
   async #recipients(chain: Chain, change: DeliverJob): Promise<readonly bigint[]> {

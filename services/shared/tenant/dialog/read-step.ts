@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Database } from '#shared/platform/mysql/database.ts';
 import type { DialogLists } from '../deliver/dialog-lists.ts';
+import { readMarkOf } from './read-mark.ts';
 import { unreadAt } from './unread-count.ts';
 
-const MARK = 'SELECT last_read_msg_id FROM t_conversation_members WHERE conversation_id = ? AND user_id = ?';
 /** Tries before the notice row's own retry takes over; each means that a change was applied in between. */
 const TRIES = 20;
 
@@ -20,9 +20,8 @@ export async function applyReadStep(
 ): Promise<boolean> {
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     const position = await lists.readPosition(conversationId, userId);
-    const [member] = await db.select<{ last_read_msg_id: string }>(MARK, [conversationId, userId]);
-    if (member === undefined) return true;
-    const mark = BigInt(member.last_read_msg_id);
+    const mark = await readMarkOf(db, conversationId, userId);
+    if (mark === undefined) return true;
     const unread = position === undefined ? 0 : await unreadAt(db, conversationId, userId, mark, position);
     if (await lists.applyRead({ conversationId, userId, position, mark, unread })) return true;
     await pause(attempt);

@@ -8,6 +8,8 @@ export interface MessagePage {
   /** Hidden ones are left out; of recalled ones only the frame is given, without content. */
   readonly messages: readonly StoredMessage[];
   readonly hasMore: boolean;
+  /** The last message that was looked at, shown or not: where the next page begins. */
+  readonly lastId: bigint;
 }
 
 const NOTHING = Buffer.from('null');
@@ -30,7 +32,7 @@ export async function getMessagesAfter(
     const wanted = limit + 1 - found.length;
     if (from < window.upTo && wanted > 0) found.push(...(await messagesAfter(db, conversationId, from, window.upTo, wanted)));
   }
-  return { messages: found.slice(0, limit).flatMap(asVisible), hasMore: found.length > limit };
+  return toPage(found, limit, after);
 }
 
 /**
@@ -53,7 +55,12 @@ export async function getHistory(
     const wanted = limit + 1 - found.length;
     if (end > window.from && wanted > 0) found.push(...(await messagesBefore(db, conversationId, end, window.from, wanted)));
   }
-  return { messages: found.slice(0, limit).flatMap(asVisible), hasMore: found.length > limit };
+  return toPage(found, limit, before);
+}
+
+function toPage(found: readonly StoredMessage[], limit: number, from: bigint): MessagePage {
+  const page = found.slice(0, limit);
+  return { messages: page.flatMap(asVisible), hasMore: found.length > limit, lastId: page.at(-1)?.id ?? from };
 }
 
 function asVisible(message: StoredMessage): StoredMessage[] {

@@ -1,0 +1,48 @@
+import { COMMANDS } from '#shared/contract/commands.ts';
+import { parseId } from '#shared/contract/ids.ts';
+import { readMarkOf } from '#shared/tenant/dialog/read-mark.ts';
+import { getMessagesAfter } from '#shared/tenant/message/get-messages.ts';
+import { messageData } from '#shared/tenant/message/new-message.ts';
+import type { CommandHandler } from './command.ts';
+import { parseLimit } from './sync-inbox.ts';
+import { tenantOf } from './tenant-services.ts';
+import type { Tenants } from './tenant-services.ts';
+
+/**
+ * Command 12: the messages of a conversation after one, oldest first, at most `limit` (SYN-05).
+ *
+ * Wire    {"conversation_id", "last_msg_id", "limit"?}
+ * Answer  {"conversation_id", "messages": [MESSAGE data, ...], "has_more", "last_msg_id", "read_msg_id"}; last_msg_id is
+ *         where the next page begins, also when everything on this one is hidden
+ *
+ * @see SYN-04
+ */
+export function syncMessages({ tenants, limit }: { tenants: Tenants; limit: number }): CommandHandler {
+  return {
+    command: COMMANDS.SYNC_MESSAGES,
+    async handle({ tenant, userId }, body) {
+      const { db } = tenantOf(tenants, tenant);
+      const conversationId = parseId(body.conversation_id, 'conversation_id');
+      const after = parseId(body.last_msg_id, 'last_msg_id', 0n);
+      const page = await getMessagesAfter(db, userId, conversationId, after, parseLimit(body.limit, limit));
+      const mark = (await readMarkOf(db, conversationId, userId)) ?? 0n;
+      // Assembled as text: the content of a message is bytes that must not pass through a JSON parser.
+      const messages = page.messages.map(messageData).join(',');
+      return Buffer.from(
+        `{"conversation_id":"${conversationId.toString()}","messages":[${messages}],"has_more":${String(page.hasMore)},"last_msg_id":"${page.lastId.toString()}","read_msg_id":"${mark.toString()}"}`,
+      );
+    },
+  };
+}
+
+/** Command 13: the device has the conversation up to this message. Nothing is stored; it closes the level for whoever reads the log. @see SYN-08 */
+export function syncMessagesFinish(): CommandHandler {
+  return {
+    command: COMMANDS.SYNC_MESSAGES_FINISH,
+    handle(_context, body) {
+      const conversationId = parseId(body.conversation_id, 'conversation_id');
+      const lastMsgId = parseId(body.last_msg_id, 'last_msg_id', 0n);
+      return Promise.resolve({ conversation_id: conversationId.toString(), last_msg_id: lastMsgId.toString() });
+    },
+  };
+}
