@@ -1,0 +1,23 @@
+import { Refusal } from '#shared/contract/reasons.ts';
+
+/** MySQL says so when a server, a right or a schema is missing, or it is full or busy; the statement itself may be right. */
+const NOT_THE_EVENTS_FAULT = new Set([
+  1005, 1021, 1030, 1037, 1040, 1041, 1044, 1045, 1049, 1053, 1114, 1142, 1143, 1146, 1152, 1203, 1205, 1213, 1226, 1290, 1317, 1836, 2002,
+  2003, 2006, 2013, 3024, 3100, 3572,
+]);
+const CODES = /^(E[A-Z]+|PROTOCOL_[A-Z_]+|POOL_[A-Z_]+)$/;
+
+/**
+ * Whether an event failed because something it needs is away: then it is tried until that is back, and no attempt counts.
+ * Anything else may be a bug that this event meets every time, and counts towards its end. @see RTY-13
+ */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof Refusal) return error.retriable;
+  for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; depth += 1) {
+    const { code, errno, parent } = cause as { code?: unknown; errno?: unknown; parent?: unknown };
+    if (typeof errno === 'number' && NOT_THE_EVENTS_FAULT.has(errno)) return true;
+    if (typeof code === 'string' && CODES.test(code) && !code.startsWith('ER_') && !code.startsWith('ERR_')) return true;
+    cause = cause.cause ?? parent;
+  }
+  return false;
+}
