@@ -75,7 +75,7 @@ function leaf(setting: Setting): Leaf {
 function defaultsOf(section: Section): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(section)
-      .map(([name, node]) => [renderedName(name, node), isSetting(node) ? defaultOf(node) : defaultsOf(node)])
+      .map(([name, node]): [string, unknown] => [renderedName(name, node), isSetting(node) ? defaultOf(node) : defaultsOf(node)])
       .filter(([, value]) => value !== null),
   );
 }

@@ -112,7 +112,10 @@ export function isSetting(node: Setting | Section): node is Setting {
   return typeof node['kind'] === 'string';
 }
 
-export type ValueOf<Node> = Node extends { kind: 'boolean' }
+/** `authored` leaves out what configure makes. */
+type Side = 'authored' | 'rendered';
+
+export type ValueOf<Node, S extends Side = 'rendered'> = Node extends { kind: 'boolean' }
   ? boolean
   : Node extends { kind: 'integer' | 'bytes' | 'duration' }
     ? number
@@ -121,19 +124,27 @@ export type ValueOf<Node> = Node extends { kind: 'boolean' }
       : Node extends ChoiceSetting<infer Choice>
         ? Choice
         : Node extends ListSetting<infer Item>
-          ? readonly ValueOf<Item>[]
+          ? readonly ValueOf<Item, S>[]
           : Node extends MapSetting<infer Item>
-            ? Readonly<Record<string, ValueOf<Item>>>
+            ? Readonly<Record<string, ValueOf<Item, S>>>
             : Node extends OptionalSetting<infer Item>
-              ? ConfigOf<Item> | null
+              ? ConfigOf<Item, S> | null
               : Node extends Section
-                ? ConfigOf<Node>
+                ? ConfigOf<Node, S>
                 : never;
 
-type RenderedName<Name, Node> = Node extends { kind: 'duration' } ? `${Name & string}_ms` : Node extends { kind: 'refused' } ? never : Name;
+type NameOf<Name, Node, S extends Side> = Node extends { kind: 'refused' }
+  ? never
+  : [S, Node] extends ['authored', { rendered: true }]
+    ? never
+    : Node extends { kind: 'duration' }
+      ? `${Name & string}_ms`
+      : Name;
 
-/** What a service sees of a section. */
-export type ConfigOf<S extends Section> = { readonly [Name in keyof S as RenderedName<Name, S[Name]>]: ValueOf<S[Name]> };
+/** What is read of a section: by a service from its rendered file, or by configure from appliance.yml. */
+export type ConfigOf<Sections extends Section, S extends Side = 'rendered'> = {
+  readonly [Name in keyof Sections as NameOf<Name, Sections[Name], S>]: ValueOf<Sections[Name], S>;
+};
 
 /** The name a setting has in a rendered file. */
 export function renderedName(name: string, node: Setting | Section): string {
@@ -248,4 +259,4 @@ export const optional = <Item extends Section>(doc: string, item: Item): Optiona
 export const refused = (doc: string): RefusedSetting => ({ kind: 'refused', doc, rendered: false });
 
 /** Not the operator's: made by configure. */
-export const rendered = <S extends Setting>(setting: S): S => ({ ...setting, rendered: true });
+export const rendered = <S extends Setting>(setting: S): S & { readonly rendered: true } => ({ ...setting, rendered: true });
