@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { COMMANDS } from '#shared/contract/commands.ts';
+import { RefusedError } from './answer.ts';
 import type { Data } from './answer.ts';
 import { syncInbox, syncMessages } from './sync.ts';
 import type { Requester } from './sync.ts';
@@ -44,13 +45,13 @@ describe('sync', () => {
   it('starts from the beginning in another epoch', async () => {
     const requester = scripted([page('new', '30', false), page('new', '40', false)]);
     await syncInbox(requester, { syncEpoch: 'old', dialogScore: '5', mailboxSeq: '0' });
-    assert.deepEqual(requester.asked[1]?.[1], { limit: 200 });
+    assert.deepEqual(requester.asked[1]?.[1], { dialog_score: '0', mailbox_seq: '0', limit: 200 });
   });
 
   it('reads messages to their end, from the last of each page', async () => {
     const requester = scripted([
-      { messages: [message('9'), message('10')], has_more: true, read_msg_id: '0' },
-      { messages: [message('11')], has_more: false, read_msg_id: '9' },
+      { messages: [message('9'), message('10')], has_more: true, last_msg_id: '10', read_msg_id: '0' },
+      { messages: [message('11')], has_more: false, last_msg_id: '11', read_msg_id: '9' },
     ]);
     const { messages, readMsgId } = await syncMessages(requester, '7', '8');
     assert.deepEqual(
@@ -62,8 +63,25 @@ describe('sync', () => {
     assert.deepEqual(requester.asked[2], [COMMANDS.SYNC_MESSAGES_FINISH, { conversation_id: '7', last_msg_id: '11' }]);
   });
 
+  it('asks for less when a page fits no frame', async () => {
+    const limits: unknown[] = [];
+    const page = { messages: [], has_more: false, last_msg_id: '8', read_msg_id: '0' };
+    const requester: Requester = {
+      request: (command, body) => {
+        const limit: unknown = 'limit' in body ? body.limit : undefined;
+        limits.push(limit);
+        if (limit !== 50 && command === COMMANDS.SYNC_MESSAGES) {
+          return Promise.reject(new RefusedError({ code: 41301, msg: 'too large', request_id: '', data: { reason: 'TOO_LARGE' } }));
+        }
+        return Promise.resolve({ command, data: page, traceId: '' });
+      },
+    };
+    await syncMessages(requester, '7', '8');
+    assert.deepEqual(limits, [200, 100, 50, undefined]);
+  });
+
   it('does not go round in circles when pages do not advance', async () => {
-    const requester = scripted([{ messages: [], has_more: true, read_msg_id: '0' }]);
+    const requester = scripted([{ messages: [], has_more: true, last_msg_id: '8', read_msg_id: '0' }]);
     await assert.rejects(syncMessages(requester, '7', '8'), /does not advance/);
   });
 });

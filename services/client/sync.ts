@@ -1,5 +1,5 @@
 import { COMMANDS } from '#shared/contract/commands.ts';
-import { listOf, textOf } from './answer.ts';
+import { listOf, RefusedError, textOf } from './answer.ts';
 import type { Data } from './answer.ts';
 import { chatMessage } from './chat-message.ts';
 import type { ChatMessage } from './chat-message.ts';
@@ -32,7 +32,7 @@ export async function syncInbox(requester: Requester, cursor?: InboxCursor, limi
   const events: Data[] = [];
   let at = cursor;
   for (;;) {
-    const position = at === undefined ? {} : { dialog_score: at.dialogScore, mailbox_seq: at.mailboxSeq };
+    const position = { dialog_score: at?.dialogScore ?? '0', mailbox_seq: at?.mailboxSeq ?? '0' };
     const { data } = await requester.request(COMMANDS.SYNC_INBOX, { ...position, limit });
     const syncEpoch = textOf(data, 'sync_epoch');
     if (at !== undefined && at.syncEpoch !== syncEpoch) return syncInbox(requester, undefined, limit);
@@ -51,15 +51,18 @@ export interface MessagesPage {
   readonly readMsgId: string;
 }
 
-/** Reads every message after `lastMsgId` in order, then SYNC_MESSAGES_FINISH. @throws {Error} when the server's pages do not advance */
+/**
+ * Reads every message after `lastMsgId` in order, then SYNC_MESSAGES_FINISH. A page that is too large for a frame is asked for in halves.
+ *
+ * @throws {Error} when the server's pages do not advance
+ */
 export async function syncMessages(requester: Requester, conversationId: string, lastMsgId = '0', limit = 200): Promise<MessagesPage> {
   const messages: ChatMessage[] = [];
   let at = lastMsgId;
   for (;;) {
-    const { data } = await requester.request(COMMANDS.SYNC_MESSAGES, { conversation_id: conversationId, last_msg_id: at, limit });
-    const page = listOf(data, 'messages').map(chatMessage);
-    messages.push(...page);
-    const last = page.at(-1)?.msgId ?? at;
+    const data = await askForPage(requester, { conversation_id: conversationId, last_msg_id: at, limit });
+    messages.push(...listOf(data, 'messages').map(chatMessage));
+    const last = textOf(data, 'last_msg_id');
     if (data['has_more'] === true) {
       if (BigInt(last) <= BigInt(at)) throw new Error('SYNC_MESSAGES does not advance');
       at = last;
@@ -67,5 +70,20 @@ export async function syncMessages(requester: Requester, conversationId: string,
     }
     await requester.request(COMMANDS.SYNC_MESSAGES_FINISH, { conversation_id: conversationId, last_msg_id: last });
     return { messages, readMsgId: textOf(data, 'read_msg_id') };
+  }
+}
+
+interface PageRequest {
+  readonly conversation_id: string;
+  readonly last_msg_id: string;
+  readonly limit: number;
+}
+
+async function askForPage(requester: Requester, wanted: PageRequest): Promise<Data> {
+  try {
+    return (await requester.request(COMMANDS.SYNC_MESSAGES, wanted)).data;
+  } catch (error) {
+    if (!(error instanceof RefusedError) || error.reason !== 'TOO_LARGE' || wanted.limit === 1) throw error;
+    return askForPage(requester, { ...wanted, limit: Math.ceil(wanted.limit / 2) });
   }
 }
