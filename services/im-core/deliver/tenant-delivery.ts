@@ -233,7 +233,7 @@ export class TenantDelivery {
   async #tellToSync(fence: Fence, chain: Chain, conversationId: bigint): Promise<void> {
     const { lists, db, tenant, metrics } = this.#deps;
     const devices = await lists.presence(await membersEver(db, conversationId));
-    await handOver({ ...this.#deps.handOver, metrics }, devices, { tenant, frame: syncRequired(conversationId, chain.resync) });
+    await handOver({ ...this.#deps.handOver, metrics }, devices, { tenant, frame: syncRequired(tenant, conversationId) });
     await lists.markHanded(fence, conversationId, chain.resync, undefined);
     chain.handed = chain.resync;
   }

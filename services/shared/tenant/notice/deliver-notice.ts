@@ -1,4 +1,5 @@
 import { COMMANDS } from '#shared/contract/commands.ts';
+import { pushBody } from '#shared/contract/frame-body.ts';
 import type { Database } from '#shared/platform/mysql/database.ts';
 import type { Redis } from '#shared/platform/redis/redis.ts';
 import type { Device, DialogLists } from '../deliver/dialog-lists.ts';
@@ -47,7 +48,7 @@ export async function deliverNotice(deps: DeliverNoticeDeps, notice: Notice): Pr
   }
   const devices = await deps.lists.presence(await recipients(deps.db, notice));
   const targets = devices.filter(({ userId, deviceId }) => userId !== notice.userId || deviceId !== notice.excludeDevice);
-  const body = `{"code":0,"msg":"ok","request_id":"","data":${notice.payload}}`;
+  const body = pushBody(Buffer.from(notice.payload)).toString();
   for (const [processId, ofProcess] of Map.groupBy(targets, (device) => device.processId)) {
     await pushToProcess(deps.redis, deps.base, processId, ofProcess.map(toItem(deps.tenant, COMMAND_OF[notice.kind], body)));
   }
