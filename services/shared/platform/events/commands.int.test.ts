@@ -66,7 +66,6 @@ describe('commands', function () {
           handlers: [put],
           operations: new Operations('im_kafka_operations'),
           outbox: openOutbox('im_kafka_outbox', noWake),
-          resultTopic: 'results',
         }),
         consumeLog: new ConsumeLog('im_kafka_consume_log', GROUP),
         quarantine: new Quarantine(controlDb, 'im_kafka_quarantine', GROUP),

@@ -1,6 +1,7 @@
 import { buildCommandResult, commandIdOf, fingerprint, parseEnvelope } from '#shared/contract/envelope.ts';
 import type { CommandResult, Envelope, EventIdentity, Payload } from '#shared/contract/envelope.ts';
 import { Refusal } from '#shared/contract/reasons.ts';
+import type { Topic } from '#shared/contract/topics.ts';
 import type { Tx } from '../mysql/database.ts';
 import type { SeenEvent } from './consume-log.ts';
 import type { Done } from './consume-once.ts';
@@ -13,7 +14,7 @@ import { withSavepoint } from './savepoint.ts';
 /** What a command did: the `result` of its answer, and events that go out with it. */
 export interface CommandEffect {
   readonly result: Payload;
-  readonly events?: readonly OutboxEvent[];
+  readonly events?: readonly (OutboxEvent & { readonly topic: Topic })[];
 }
 
 /** One kind of command. */
@@ -45,8 +46,11 @@ export interface CommandInboxDeps {
   readonly handlers: readonly AnyCommandHandler[];
   readonly operations: Operations;
   readonly outbox: OutboxTable;
-  readonly resultTopic: string;
+  /** The name of a topic in this installation; tests put their prefix in front. Default: as it is. */
+  readonly topic?: (name: Topic) => string;
 }
+
+const RESULT_TOPIC = 'im.admin.command.result';
 
 /**
  * Executes commands once and answers every one of them. Which answer a command gets is decided by its id and its content, not by the
@@ -56,9 +60,11 @@ export interface CommandInboxDeps {
 export class CommandInbox implements Inbox<Envelope> {
   readonly #deps: CommandInboxDeps;
   readonly #handlers: ReadonlyMap<string, AnyCommandHandler>;
+  readonly #topic: (name: Topic) => string;
 
   constructor(deps: CommandInboxDeps) {
     this.#deps = deps;
+    this.#topic = deps.topic ?? ((name) => name);
     this.#handlers = new Map(deps.handlers.map((handler) => [handler.eventType, handler]));
   }
 
@@ -125,7 +131,7 @@ export class CommandInbox implements Inbox<Envelope> {
   async #run(tx: Tx, execute: (tx: Tx) => Promise<CommandEffect>): Promise<Outcome> {
     try {
       const { result, events = [] } = await withSavepoint(tx, execute);
-      for (const event of events) await appendOutbox(tx, this.#deps.outbox, event);
+      for (const event of events) await appendOutbox(tx, this.#deps.outbox, { ...event, topic: this.#topic(event.topic) });
       return { status: 'succeeded', reason: '', message: '', result };
     } catch (error) {
       if (!(error instanceof Refusal) || error.retriable) throw error;
@@ -159,6 +165,6 @@ export class CommandInbox implements Inbox<Envelope> {
     });
     // Whoever answers holds the row of this command, or of this event when the command has no id: that is its order.
     const orderKey = `${identity.tenant_code}:${identity.command_id === '' ? identity.event_id : identity.command_id}`;
-    await appendOutbox(tx, this.#deps.outbox, { topic: this.#deps.resultTopic, orderKey, envelope });
+    await appendOutbox(tx, this.#deps.outbox, { topic: this.#topic(RESULT_TOPIC), orderKey, envelope });
   }
 }
