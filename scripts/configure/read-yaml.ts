@@ -1,4 +1,4 @@
-import { isMap, LineCounter, parseAllDocuments } from 'yaml';
+import { isMap, isScalar, LineCounter, parseAllDocuments } from 'yaml';
 import type { YAMLMap } from 'yaml';
 import type { Position, Problem } from './problems.ts';
 
@@ -27,7 +27,8 @@ export function readYaml(text: string): YamlFile {
   if (second !== undefined) return fail(problem('a second document begins here; there must be one', second.range[0]));
   if (document.directives.yaml.explicit === true || Object.keys(document.directives.tags).length > 1)
     return fail(problem('directives (%) are not taken; the file is YAML 1.2'));
-  if (document.contents === null) return fail(problem('the file is empty; the shipped appliance.yml has every setting with its default'));
+  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null))
+    return fail(problem('the file is empty; the shipped appliance.yml has every setting with its default'));
   if (!isMap(document.contents)) return fail(problem('the file must be settings (key: value)', document.contents.range[0]));
   return { root: document.contents, problems: [], at };
 }

@@ -77,7 +77,7 @@ export type Settings = ConfigOf<typeof operatorSchema, 'authored'>;
 export const SECTION_DOCS: Readonly<Record<string, string>> = {
   domain:
     'The three names that share the public port. They must resolve to this machine; names under .localhost already do in browsers on it.',
-  tls: 'Your own certificates, by name. They are read where they lie, checked, and never changed.',
+  tls: "Your own certificates, by name. They are read where they lie, checked, and never changed. A name without one gets a certificate of the appliance's own CA; state/ca.pem is what clients trust then.",
   auth: 'Accounts and sessions of users.',
   admin: 'Administrators of the back office.',
   'admin.first_admin': 'The first administrator.',
