@@ -10,7 +10,7 @@ import { openTls } from './tls-connection.ts';
 import type { Target } from './tls-connection.ts';
 
 export interface ConnectionOptions {
-  /** Answers MESSAGE and EVENT with PUSH_ACK as they come. Default true. */
+  /** Answers every push but KICK with PUSH_ACK as it comes. Default true. */
   readonly acknowledge?: boolean;
   /** Default 128 KiB, the server's own default. */
   readonly maxBodyBytes?: number;
@@ -163,10 +163,9 @@ export class ImConnection {
   }
 }
 
-/** Our own requests never carry RequestID 0, so that an answer is told from a push whatever its command. */
-function isPush({ command, requestId }: Frame): boolean {
-  return requestId === 0n && PUSHED.has(command);
+/** Our own requests never carry RequestID 0, so that an answer is told from a push whatever its command (READ_MESSAGE is both). */
+function isPush({ requestId }: Frame): boolean {
+  return requestId === 0n;
 }
 
-const PUSHED: ReadonlySet<number> = new Set([COMMANDS.MESSAGE, COMMANDS.KICK, COMMANDS.EVENT]);
 const EMPTY = Buffer.alloc(0);
