@@ -53,12 +53,13 @@ export class ClientApi {
       .at(0);
   }
 
-  async requestFriend(token: string, userId: string): Promise<void> {
-    await this.#http.post('/v1/friends/requests', { user_id: userId }, token);
+  /** @returns `requested`, or `friend` where the other one had asked before */
+  async requestFriend(token: string, userId: string): Promise<string> {
+    return textOf(await this.#http.post('/v1/friends/requests', { user_id: userId }, token), 'state');
   }
 
-  async acceptFriend(token: string, userId: string): Promise<void> {
-    await this.#http.post('/v1/friends/accept', { user_id: userId }, token);
+  async acceptFriend(token: string, userId: string): Promise<string> {
+    return textOf(await this.#http.post('/v1/friends/accept', { user_id: userId }, token), 'state');
   }
 
   async friends(token: string): Promise<readonly Data[]> {
@@ -72,6 +73,14 @@ export class ClientApi {
   async createGroup(token: string, name: string, memberIds: readonly string[]): Promise<{ conversationId: string; topic: string }> {
     const data = await this.#http.post('/v1/groups', { name, member_ids: memberIds }, token);
     return { conversationId: textOf(data, 'conversation_id'), topic: textOf(data, 'topic') };
+  }
+
+  async group(token: string, conversationId: string): Promise<Data> {
+    return this.#http.get(`/v1/groups/${conversationId}`, token);
+  }
+
+  async members(token: string, conversationId: string): Promise<Data> {
+    return this.#http.get(`/v1/groups/${conversationId}/members`, token);
   }
 
   /** Messages before `beforeMsgId`, newest first or as the server orders them. */
