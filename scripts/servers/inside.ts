@@ -7,6 +7,8 @@ export interface ServerDeps {
   readonly serverRoot: string;
   /** Called for each line a server writes. */
   readonly onLine?: (line: string) => void;
+  /** Gives up a start that is under way. */
+  readonly stopping?: AbortSignal;
 }
 
 const ENTER = join(import.meta.dirname, 'enter-root.sh');

@@ -33,6 +33,7 @@ export async function startKafka(deps: KafkaDeps, { configFile, dataDirectory, p
     command,
     args,
     onLine: deps.onLine ?? (() => undefined),
+    stopping: deps.stopping,
     isReady: async (lines) => lines.some((line) => line.includes('Kafka Server started')) && (await isKafkaUp(port)),
     readyDeadlineMs: 120_000,
   });

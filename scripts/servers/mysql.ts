@@ -46,6 +46,7 @@ export async function startMysql(deps: ServerDeps, options: MysqlOptions): Promi
     command,
     args,
     onLine: deps.onLine ?? (() => undefined),
+    stopping: deps.stopping,
     isReady: () => isMysqlUp(socketPath),
     readyDeadlineMs: 120_000, // Recovery after a crash reads the redo log.
   });

@@ -26,9 +26,10 @@ export async function startNginx(deps: ServerDeps, options: NginxOptions): Promi
     command,
     args,
     onLine: deps.onLine ?? (() => undefined),
+    stopping: deps.stopping,
     isReady: () => answers(options.probe),
     stopSignal: 'SIGQUIT',
-    stopDeadlineMs: 5_000, // Its connections belong to services that have drained before.
+    stopDeadlineMs: 27_000, // Its connections end when the services behind them have drained.
     readyDeadlineMs: 15_000,
   });
 }

@@ -31,6 +31,7 @@ export async function startRedis(deps: ServerDeps, { configFile, dataDirectory, 
     command,
     args,
     onLine: deps.onLine ?? (() => undefined),
+    stopping: deps.stopping,
     // It listens before its data are loaded, and answers a stranger with NOAUTH even then: only the log tells.
     isReady: async (lines) => lines.some((line) => line.includes('eady to accept connections')) && (await isRedisUp(socketPath)),
   });

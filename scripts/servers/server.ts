@@ -43,6 +43,8 @@ export interface ServerSpec {
   readonly stopSignal?: NodeJS.Signals;
   /** Default 25,000 ms. */
   readonly stopDeadlineMs?: number;
+  /** Gives up waiting for readiness. */
+  readonly stopping?: AbortSignal | undefined;
 }
 
 /** A server that ended or stayed unready. The message has its last lines. */
@@ -135,6 +137,7 @@ async function untilReady(spec: ServerSpec, server: Server, lines: readonly stri
     if (await spec.isReady(lines)) return;
     if (exit !== undefined)
       throw new ServerFailed(`${spec.name} ended (${exit.signal ?? `exit code ${String(exit.code)}`})${shown(lines)}`);
+    if (spec.stopping?.aborted === true) throw new ServerFailed(`${spec.name} was stopped before it was ready`);
     if (performance.now() > deadline) throw new ServerFailed(`${spec.name} was not ready after ${deadlineMs / 1000} s${shown(lines)}`);
     await delay(CHECK_EVERY_MS);
   }

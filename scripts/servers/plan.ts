@@ -1,0 +1,192 @@
+/** The parts of the process runtime for the configuration in HOME/rendered/current. */
+import { createHash } from 'node:crypto';
+import { readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { BuildDeps } from './build-once.ts';
+import { run } from './command.ts';
+import { httpOver } from './control.ts';
+import { homePaths, readText } from './home.ts';
+import { jarList, kafkaJars } from './kafka-jars.ts';
+import { isKafkaUp, startKafka } from './kafka.ts';
+import { isMysqlUp, startMysql } from './mysql.ts';
+import { startNginx } from './nginx.ts';
+import type { PartHealth, PartSpec } from './part.ts';
+import { answers } from './probe.ts';
+import { isRedisUp, startRedis } from './redis.ts';
+import type { ServerVersions } from './root.ts';
+import { serverRoot, serverVersions } from './root.ts';
+import { startServer } from './server.ts';
+import type { Server } from './server.ts';
+import type { Plan } from './supervisor.ts';
+
+export const SERVICES = ['im-core', 'outbox-and-cron', 'hotgo-admin-api'] as const;
+
+/** Every part in the order of their start; each has a log of its name. */
+export const PARTS = ['mysql', 'redis', 'kafka', 'migrate', ...SERVICES, 'nginx'] as const;
+
+interface PlanInput {
+  readonly root: string;
+  readonly home: string;
+  /** The rendered directory itself, so that a part that starts anew reads what the others read. */
+  readonly rendered: string;
+  readonly serverRoot: string;
+  readonly kafkaJars: string;
+  readonly versions: ServerVersions;
+}
+
+/** What of a rendered service file the supervisor must know. */
+interface RenderedService {
+  readonly config_hash: string;
+  readonly kafka: { readonly enabled: boolean; readonly brokers: readonly string[] };
+}
+
+/** @param clone the folder that holds package.json */
+export async function appliancePlan(deps: BuildDeps, clone: string, home: string): Promise<Plan> {
+  const rendered = await realpath(homePaths(home).rendered);
+  const root = await serverRoot(deps);
+  const input = { root: clone, home, rendered, serverRoot: root, kafkaJars: await kafkaJars(deps), versions: await serverVersions(root) };
+  const core = JSON.parse(await readFile(join(rendered, 'im-core.json'), 'utf8')) as RenderedService;
+  const servers = [mysqlPart(input), redisPart(input), ...(core.kafka.enabled ? [await kafkaPart(input, core.kafka.brokers)] : [])];
+  return {
+    configHash: core.config_hash,
+    servers: await Promise.all(servers.map(({ file, ...part }) => withFingerprint(part, join(rendered, file)))),
+    migrate: (onLine) => migrate(input, core.config_hash, onLine),
+    isMigrated: (await readText(homePaths(home).migrated)) === core.config_hash,
+    services: SERVICES.map((name) => servicePart(input, name)),
+    doors: [await nginxPart(input)],
+  };
+}
+
+type ServerPart = PartSpec & { readonly file: string; readonly isOptional?: boolean };
+
+function mysqlPart({ home, rendered, serverRoot: root, versions }: PlanInput): ServerPart {
+  const paths = homePaths(home);
+  const socketPath = paths.socket('mysql');
+  const admin = { user: 'migrate', passwordFile: join(paths.state, 'mysql/migrate') };
+  const options = { configFile: join(rendered, 'mysql.cnf'), dataDirectory: paths.data('mysql'), socketPath, admin };
+  return {
+    name: 'mysql',
+    file: 'mysql.cnf',
+    start: (onLine, stopping) => startMysql({ serverRoot: root, onLine, stopping }, options),
+    health: async () => healthIf(await isMysqlUp(socketPath), versions.mysql),
+  };
+}
+
+function redisPart({ home, rendered, serverRoot: root, versions }: PlanInput): ServerPart {
+  const paths = homePaths(home);
+  const socketPath = paths.socket('redis');
+  const aclFile = join(paths.state, 'redis/users.acl');
+  const options = { configFile: join(rendered, 'redis.conf'), dataDirectory: paths.data('redis'), socketPath, aclFile };
+  return {
+    name: 'redis',
+    file: 'redis.conf',
+    start: (onLine, stopping) => startRedis({ serverRoot: root, onLine, stopping }, options),
+    health: async () => healthIf(await isRedisUp(socketPath), versions.redis),
+  };
+}
+
+async function kafkaPart(
+  { home, rendered, serverRoot: root, kafkaJars: jars }: PlanInput,
+  brokers: readonly string[],
+): Promise<ServerPart> {
+  const port = Number(brokers[0]?.split(':').at(-1));
+  const { kafka: version } = await jarList();
+  const options = { configFile: join(rendered, 'kafka.properties'), dataDirectory: homePaths(home).data('kafka'), port };
+  return {
+    name: 'kafka',
+    file: 'kafka.properties',
+    isOptional: true,
+    start: (onLine, stopping) => startKafka({ serverRoot: root, kafkaJars: jars, onLine, stopping }, options),
+    health: async () => healthIf(await isKafkaUp(port), version),
+  };
+}
+
+function servicePart({ root, home, rendered }: PlanInput, name: (typeof SERVICES)[number]): PartSpec {
+  const ops = homePaths(home).socket(`${name}-ops`);
+  return {
+    name,
+    start: async (onLine, stopping) => {
+      await removeSockets(home, name);
+      return startNode(root, {
+        name,
+        file: `services/${name}/main.ts`,
+        config: join(rendered, `${name}.json`),
+        onLine,
+        stopping,
+        isReady: async () => (await httpOver(ops, 'GET', '/healthz'))?.status === 200,
+      });
+    },
+    health: async () => {
+      const answer = await httpOver(ops, 'GET', '/readyz');
+      if (answer?.status !== 200) return undefined;
+      const { version, config_hash, degraded } = JSON.parse(answer.body) as { version: string; config_hash: string; degraded: string[] };
+      return { version, configHash: config_hash, degraded };
+    },
+  };
+}
+
+async function nginxPart({ home, rendered, serverRoot: root, versions }: PlanInput): Promise<PartSpec> {
+  const paths = homePaths(home);
+  const configFile = join(rendered, 'nginx/nginx.conf');
+  const sites = await Promise.all(['http/api.conf', 'http/admin.conf'].map((file) => readFile(join(rendered, 'nginx', file), 'utf8')));
+  const directories = [paths.run, paths.state, ...certificateDirectories(sites.join('\n'))];
+  const stream = await readFile(join(rendered, 'nginx/stream/443.conf'), 'utf8');
+  const probe = { host: '127.0.0.1', port: Number(/^\s*listen\s+(\d+)/m.exec(stream)?.[1]) };
+  return {
+    name: 'nginx',
+    start: async (onLine, stopping) => {
+      await removeSockets(home, 'nginx');
+      return startNginx({ serverRoot: root, onLine, stopping }, { configFile, directories, probe });
+    },
+    health: async () => healthIf(await answers(probe), versions.nginx),
+  };
+}
+
+/** An operator's own certificates lie where he keeps them. */
+export function certificateDirectories(nginxConfig: string): readonly string[] {
+  const files = [...nginxConfig.matchAll(/^\s*ssl_certificate(?:_key)?\s+(\/[^;]+);/gm)].map(([, file = '']) => dirname(file));
+  return [...new Set(files)];
+}
+
+/** A process that was killed leaves its sockets, and nobody can listen where a file is. */
+async function removeSockets(home: string, part: string): Promise<void> {
+  const { run: directory } = homePaths(home);
+  const names = (await readdir(directory)).filter((name) => name.startsWith(`${part}-`) && name.endsWith('.sock'));
+  await Promise.all(names.map((name) => rm(join(directory, name), { force: true })));
+}
+
+async function migrate({ root, home, rendered }: PlanInput, hash: string, onLine: (line: string) => void): Promise<void> {
+  await run(process.execPath, [join(root, 'scripts/migrate/migrate.ts'), join(rendered, 'migrate.json')], { cwd: root, onLine });
+  await writeFile(homePaths(home).migrated, `${hash}\n`);
+}
+
+interface NodeProcess {
+  readonly name: string;
+  readonly file: string;
+  readonly config: string;
+  readonly onLine: (line: string) => void;
+  readonly stopping: AbortSignal;
+  readonly isReady: () => Promise<boolean>;
+}
+
+async function startNode(root: string, { name, file, config, onLine, stopping, isReady }: NodeProcess): Promise<Server> {
+  return startServer({
+    name,
+    command: 'setpriv',
+    args: ['--pdeathsig=TERM', '--', process.execPath, join(root, file), config],
+    cwd: root,
+    onLine,
+    stopping,
+    isReady,
+    stopDeadlineMs: 27_000, // Its own drain is 25 s at most.
+  });
+}
+
+async function withFingerprint(part: PartSpec & { readonly isOptional?: boolean }, file: string): Promise<Plan['servers'][number]> {
+  const [, ...settings] = (await readFile(file, 'utf8')).split('\n'); // The first line names the configuration's hash.
+  return { ...part, fingerprint: createHash('sha256').update(settings.join('\n')).digest('hex') };
+}
+
+function healthIf(isUp: boolean, version: string): PartHealth | undefined {
+  return isUp ? { version } : undefined;
+}

@@ -1,0 +1,191 @@
+/**
+ * Keeps the parts of one appliance running: servers, then the schema, then services, then the door.
+ *
+ * Kafka is in nobody's way: it starts beside the others, and what needs it waits by itself. The schema is brought up to date before a
+ * service starts; where this configuration has been migrated before and Kafka does not come, the services start without waiting longer.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { isOver, Part } from './part.ts';
+import type { PartSpec, PartStatus } from './part.ts';
+
+/** What runs, for one configuration. */
+export interface Plan {
+  readonly configHash: string;
+  /** Started together. A fingerprint that changes with the configuration means the server must be started anew. */
+  readonly servers: readonly (PartSpec & { readonly fingerprint: string; readonly isOptional?: boolean })[];
+  /** @throws when it could not finish; it is tried again */
+  migrate(onLine: (line: string) => void): Promise<void>;
+  /** Whether this configuration was migrated before. */
+  readonly isMigrated: boolean;
+  readonly services: readonly PartSpec[];
+  readonly doors: readonly PartSpec[];
+}
+
+export type Phase = 'starting servers' | 'migrating' | 'starting services' | 'running' | 'stopping';
+
+export interface ApplianceStatus {
+  readonly pid: number;
+  readonly phase: Phase;
+  readonly configHash: string;
+  /** Why migrating does not get on. */
+  readonly problem: string | undefined;
+  readonly isHealthy: boolean;
+  readonly parts: readonly PartStatus[];
+}
+
+export interface SupervisorDeps {
+  /** The plan for the configuration that is there now. */
+  readonly plan: () => Promise<Plan>;
+  readonly logOf: (part: string) => (line: string) => void;
+  /** Default 15,000 ms: how long a known configuration waits for Kafka before its services start. */
+  readonly patienceMs?: number;
+}
+
+/** How long the door waits for services: one that does not come must not keep the others from the world. */
+const DOOR_PATIENCE_MS = 30_000;
+
+interface Running {
+  readonly part: Part;
+  readonly fingerprint: string;
+}
+
+export class Supervisor {
+  readonly #deps: SupervisorDeps;
+  #phase: Phase = 'starting servers';
+  #plan: Plan | undefined;
+  #problem: string | undefined;
+  readonly #servers = new Map<string, Running>();
+  #services: readonly Part[] = [];
+  #doors: readonly Part[] = [];
+  #stopping = new AbortController();
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps;
+  }
+
+  /** Begins; what it came to is in `status`. */
+  start(): void {
+    this.#stopping = new AbortController();
+    this.#work = this.#bringUp(this.#stopping.signal).catch((error: unknown) => {
+      this.#problem = error instanceof Error ? error.message : String(error);
+      this.#deps.logOf('supervisor')(this.#problem);
+    });
+  }
+
+  /** Takes the configuration that is there now: services and door start anew, servers only where theirs changed. */
+  async apply(): Promise<void> {
+    await this.#halt();
+    await this.#stopServices();
+    this.start();
+  }
+
+  /** Last first: the door stops taking connections while the services drain, then the servers end. */
+  async stop(): Promise<void> {
+    await this.#halt();
+    this.#phase = 'stopping';
+    await this.#stopServices();
+    await Promise.all([...this.#servers.values()].map(({ part }) => part.stop()));
+    this.#servers.clear();
+  }
+
+  status(): ApplianceStatus {
+    const parts = [...[...this.#servers.values()].map(({ part }) => part), ...this.#services, ...this.#doors].map((part) => part.status());
+    return {
+      pid: process.pid,
+      phase: this.#phase,
+      configHash: this.#plan?.configHash ?? '',
+      problem: this.#problem,
+      isHealthy: this.#phase === 'running' && parts.every(({ state }) => state === 'ready'),
+      parts,
+    };
+  }
+
+  async #halt(): Promise<void> {
+    this.#stopping.abort();
+    await this.#work;
+  }
+
+  async #bringUp(stopping: AbortSignal): Promise<void> {
+    this.#problem = undefined;
+    this.#phase = 'starting servers';
+    const plan = await this.#deps.plan();
+    this.#plan = plan;
+    await this.#startServers(plan);
+    const required = plan.servers.filter(({ isOptional }) => isOptional !== true).flatMap(({ name }) => this.#servers.get(name) ?? []);
+    await unless(stopping, Promise.all(required.map(({ part }) => part.ready())));
+    if (isOver(stopping)) return;
+    this.#phase = 'migrating';
+    await this.#migrate(plan, stopping);
+    if (isOver(stopping)) return;
+    this.#phase = 'starting services';
+    this.#services = plan.services.map((spec) => this.#part(spec));
+    for (const part of this.#services) part.start();
+    await unless(stopping, Promise.race([Promise.all(this.#services.map((part) => part.ready())), patience(DOOR_PATIENCE_MS, stopping)]));
+    if (isOver(stopping)) return;
+    this.#doors = plan.doors.map((spec) => this.#part(spec));
+    for (const part of this.#doors) part.start();
+    this.#phase = 'running';
+  }
+
+  async #startServers(plan: Plan): Promise<void> {
+    const gone = [...this.#servers.keys()].filter((name) =>
+      plan.servers.every((spec) => spec.name !== name || spec.fingerprint !== this.#servers.get(name)?.fingerprint),
+    );
+    await Promise.all(
+      gone.map(async (name) => {
+        await this.#servers.get(name)?.part.stop();
+        this.#servers.delete(name);
+      }),
+    );
+    for (const spec of plan.servers) {
+      if (this.#servers.has(spec.name)) continue;
+      const part = this.#part(spec);
+      this.#servers.set(spec.name, { part, fingerprint: spec.fingerprint });
+      part.start();
+    }
+  }
+
+  async #migrate(plan: Plan, stopping: AbortSignal): Promise<void> {
+    const done = this.#migrateUntilDone(plan, stopping);
+    const patienceMs = this.#deps.patienceMs ?? 15_000;
+    await (plan.isMigrated ? Promise.race([done, patience(patienceMs, stopping)]) : done);
+  }
+
+  async #migrateUntilDone(plan: Plan, stopping: AbortSignal): Promise<void> {
+    for (let pauseMs = 500; !isOver(stopping); pauseMs = Math.min(pauseMs * 2, 30_000)) {
+      try {
+        await plan.migrate(this.#deps.logOf('migrate'));
+        this.#problem = undefined;
+        return;
+      } catch (error) {
+        this.#problem = error instanceof Error ? error.message : String(error);
+        await patience(pauseMs, stopping);
+      }
+    }
+  }
+
+  async #stopServices(): Promise<void> {
+    await Promise.all([...this.#doors, ...this.#services].map((part) => part.stop()));
+    this.#doors = [];
+    this.#services = [];
+  }
+
+  #part(spec: PartSpec): Part {
+    return new Part(spec, this.#deps.logOf(spec.name));
+  }
+}
+
+/** Waits for the work, or until somebody says stop. */
+async function unless(stopping: AbortSignal, work: Promise<unknown>): Promise<void> {
+  if (isOver(stopping)) return;
+  const stopped = Promise.withResolvers<undefined>();
+  const listener = (): void => stopped.resolve(undefined);
+  stopping.addEventListener('abort', listener);
+  await Promise.race([work, stopped.promise]);
+  stopping.removeEventListener('abort', listener);
+}
+
+async function patience(ms: number, stopping: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal: stopping }).catch(() => undefined);
+}
