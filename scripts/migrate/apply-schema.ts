@@ -37,7 +37,7 @@ export async function applySchema(
   const { directory = SQL_DIRECTORY, progress = () => undefined } = options;
   const files = await readMigrations(kind, directory);
   for (const { steps } of files) for (const { statement } of steps) effectOf(statement);
-  await connection.change(`CREATE DATABASE IF NOT EXISTS ${quoted(database)} CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci`);
+  await createDatabase(connection, database);
   await connection.change(`USE ${quoted(database)}`);
   await connection.change(`SET SESSION lock_wait_timeout = ${LOCK_WAIT_SECONDS}`);
   return withNamedLock(connection, database, OTHER_RUN_SECONDS, async () => {
@@ -48,6 +48,13 @@ export async function applySchema(
     }
     return pending.length;
   });
+}
+
+/** Asked first, because even IF NOT EXISTS waits for every open transaction in a database that is there. */
+async function createDatabase(connection: Connection, database: string): Promise<void> {
+  const present = await connection.select('SELECT 1 AS there FROM information_schema.schemata WHERE schema_name = ?', [database]);
+  if (present.length > 0) return;
+  await connection.change(`CREATE DATABASE IF NOT EXISTS ${quoted(database)} CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci`);
 }
 
 async function applyStep(connection: Connection, database: string, file: MigrationFile, step: Step): Promise<void> {

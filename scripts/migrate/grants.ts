@@ -44,7 +44,12 @@ const EXCEPTIONS: Readonly<Record<SchemaKind, Readonly<Record<string, PerUser>>>
     im_kafka_operations: bothTenantServices(KEEP),
     im_internal_query_audit: { im_core: APPEND },
   },
-  hotgo: { admin_command: { hotgo_admin: KEEP } },
+  hotgo: {
+    admin_command: { hotgo_admin: KEEP },
+    admin_kafka_consume_log: { hotgo_admin: KEEP },
+    // What an administrator did stays written down.
+    admin_audit_log: { hotgo_admin: APPEND },
+  },
 };
 
 interface Grant {

@@ -65,7 +65,8 @@ function databasesOf(config: MigrateConfig): readonly { name: string; kind: Sche
 /** Topics with their partitions and retention. */
 export async function migrateKafka({ kafka }: MigrateConfig, progress: Progress): Promise<void> {
   const topics = kafka.topics.map(({ name, partitions, retention_ms }) => ({ name, partitions, retentionMs: retention_ms }));
-  await ensureTopics({ brokers: kafka.brokers, progress }, topics);
+  const created = await ensureTopics({ brokers: kafka.brokers, progress }, topics);
+  progress(created.length === 0 ? 'topics: nothing to change' : `topics: ${created.length} created`);
 }
 
 async function program(path: string | undefined): Promise<number> {

@@ -9,7 +9,7 @@ export const kafkaSection = {
   brokers: rendered(list('host:port each', text('host:port'))),
   signing_keys: rendered(map('file with the signing key of each service that writes records', SERVICE_NAME, text('path'))),
   topics: list(
-    'Topics that differ from the shipped sizes; those not listed keep theirs (4 partitions, 7d; results, audit and dead letters 30d). Partitions are only ever raised.',
+    'Topics that differ from the shipped sizes; those not listed keep theirs (4 partitions, 7d; results, audit and dead letters 30d). Partitions count when a topic is made; an existing topic keeps its own.',
     {
       name: text('Name of the topic.', { form: TOPIC_NAME }),
       partitions: integer('How many consumers can share the work. Order holds within a key.', { default: 4, min: 1, max: 64 }),
