@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { setE2eTarget } from '#shared/testing/e2e-target.ts';
 import type { Arguments, Command, Context, ExitCode } from './command.ts';
 import { CommandError } from './command.ts';
 import { suggestion } from './suggestion.ts';
@@ -16,13 +17,16 @@ export const command: Command = {
   usage: `[${STAGES.join('|')}]... [-- FILE... | --grep TEXT]`,
   options: {
     grep: { kind: 'value', placeholder: 'TEXT', summary: 'only tests whose title contains this' },
+    connect: { kind: 'value', placeholder: 'HOST:PORT', summary: 'e2e: use the appliance there, of --home and --file, and start none' },
   },
   maxPositionals: STAGES.length,
   run: runTests,
 };
 
-async function runTests({ root }: Context, args: Arguments): Promise<ExitCode> {
+async function runTests({ root, home, file }: Context, args: Arguments): Promise<ExitCode> {
   process.chdir(root);
+  const connect = args.values.get('connect');
+  setE2eTarget(connect === undefined ? undefined : { connect, home, file });
   const selection = selectionOf(args);
   const stages = stagesOf(args.positionals, selection);
   let total = noResult();

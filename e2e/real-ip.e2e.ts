@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect as connectTcp } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { COMMANDS } from '#shared/contract/commands.ts';
+import { eventually, within } from '#shared/testing/wait.ts';
+import { ImConnection } from '#client/im-connection.ts';
+import { addressOf } from '#client/tls-connection.ts';
+import { Person, underTest } from './people.ts';
+
+/** A client's own address that is not the one everything else uses. */
+const CLIENT_IP = '127.0.0.7';
+
+describe('the real IP (F1, T9)', () => {
+  it('of an IM client is what im-core logs (T9 a)', async function fromOutside() {
+    if (!underTest().isOwn) this.skip();
+    const person = await Person.register();
+    const { ca, servername } = underTest().appliance.im;
+    const socket = connectTcp({ ...addressOf(underTest().connect), localAddress: CLIENT_IP });
+    const secure = connectTls({ socket, servername, ...(ca === undefined ? {} : { ca }) });
+    await once(secure, 'secureConnect');
+    const connection = new ImConnection(secure);
+    await connection.request(COMMANDS.AUTH, { token: person.token, device_id: '1', platform: 'e2e' });
+    await connection.close();
+    const line = await eventually(
+      async () => (await underTest().logOf('im-core')).find((fields) => fields['user_id'] === person.userId && 'reason' in fields),
+      {
+        what: "the log line of the connection's end",
+      },
+    );
+    assert.equal(line['real_ip'], CLIENT_IP);
+  });
+
+  it('is not what an HTTP client claims in a header (T9 b, F1 e)', async function forged() {
+    if (!underTest().isOwn) this.skip();
+    const { http } = underTest().appliance;
+    const requestId = `e2e-${crypto.randomUUID()}`;
+    const forgery = { 'X-Forwarded-For': '6.6.6.6', 'X-Real-IP': '6.6.6.6', Forwarded: 'for=6.6.6.6', 'X-Request-ID': requestId };
+    const body = { name: 'nobody-at-all', password: 'wrong', device_id: '1', platform: 'e2e' };
+    await http.api.call({ method: 'POST', path: '/v1/auth/login', body, headers: forgery }).catch(() => undefined);
+    const lines = await underTest().logOf('im-core');
+    assert.equal(JSON.stringify(lines).includes('6.6.6.6'), false);
+  });
+
+  it('cannot be forged: a PROXY line from outside ends the connection (T9 c)', async () => {
+    const socket = connectTcp(addressOf(underTest().connect));
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('PROXY TCP4 203.0.113.9 10.0.0.2 51000 443\r\n');
+    socket.resume();
+    await within(once(socket, 'close'), { what: 'the end of the connection', deadlineMs: 35_000 });
+    assert.equal(socket.bytesRead, 0);
+  });
+
+  it('is asked of nobody whose name is unknown: no certificate is shown (T9 e, NET-03)', async () => {
+    for (const servername of ['unknown.example.com', '']) {
+      const socket = connectTls({ ...addressOf(underTest().connect), servername, rejectUnauthorized: false });
+      const secured = once(socket, 'secureConnect').then(() => 'a certificate was shown');
+      const ended = once(socket, 'close').then(() => 'closed');
+      secured.catch(() => undefined);
+      socket.on('error', () => undefined);
+      assert.equal(await within(Promise.race([secured, ended]), { what: 'an end', deadlineMs: 35_000 }), 'closed');
+      socket.destroy();
+    }
+  });
+
+  it('of plain HTTP is never reached either: closed without a word (T9 e)', async () => {
+    const socket = connectTcp(addressOf(underTest().connect));
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('GET / HTTP/1.1\r\nHost: api.localhost\r\n\r\n');
+    socket.resume();
+    await within(once(socket, 'close'), { what: 'the end of the connection', deadlineMs: 35_000 });
+    assert.equal(socket.bytesRead, 0);
+  });
+});
