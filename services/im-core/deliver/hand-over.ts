@@ -14,7 +14,6 @@ export interface HandOverDeps {
 
 export interface HandOverMetrics {
   handedOver(count: number): void;
-  pushAckTimeout(): void;
 }
 
 /** A frame for many devices; encoded once. */
@@ -55,31 +54,20 @@ export async function handOver(
 }
 
 /** False when the session of that connection is gone or its queue is full. */
-export function pushLocally(
-  { sessions, metrics }: Pick<HandOverDeps, 'sessions' | 'metrics'>,
-  device: Device,
-  { tenant, frame, onTimeout }: HandOver,
-): boolean {
+export function pushLocally({ sessions }: Pick<HandOverDeps, 'sessions'>, device: Device, { tenant, frame, onTimeout }: HandOver): boolean {
   const session = sessions.get(tenant, device.userId, device.deviceId);
   if (session?.connectionId !== device.connectionId) return false;
   if (onTimeout === undefined) return session.push(frame);
-  return session.push(frame, {
-    onTimeout() {
-      metrics.pushAckTimeout();
-      onTimeout(device);
-    },
-  });
+  return session.push(frame, { onTimeout: () => onTimeout(device) });
 }
 
-/** The figures of delivery (OBS-06 .. OBS-08). */
+/** The figures of delivery (OBS-06, OBS-07); the gateway counts PUSH_ACK timeouts. */
 export function deliverMetrics(metrics: Metrics): HandOverMetrics & { skipped(): void; jobSeconds(seconds: number): void } {
   const delivered = metrics.counter('deliver_handed_over_total', 'Frames given to sessions or to the list of their process.');
-  const timeouts = metrics.counter('push_ack_timeout_total', 'Pushes that no PUSH_ACK came for in time.');
   const skipped = metrics.counter('deliver_idempotent_skip_total', 'Jobs that had taken effect already.');
   const latency = metrics.histogram('deliver_job_latency', 'Seconds a job was worked on, lists and hand-over.');
   return {
     handedOver: (count) => delivered.inc(count),
-    pushAckTimeout: () => timeouts.inc(),
     skipped: () => skipped.inc(),
     jobSeconds: (seconds) => latency.observe(seconds),
   };
