@@ -1,12 +1,13 @@
 #!/bin/sh
-# enter-root.sh ROOT UID BIND... -- COMMAND ARGUMENT...
+# enter-root.sh [--pipe] ROOT UID BIND... -- COMMAND ARGUMENT...
 #
 # Becomes COMMAND (the same process id) as user and group UID, in a root of its own that shows
 #   the programs and /etc of the server root ROOT, read-only, so that no server can change what all appliances share;
-#   each directory BIND at the same path as outside, so that one configuration text holds on both sides;
+#   each directory or file BIND at the same path as outside, so that one configuration text holds on both sides;
 #   /var/tmp of the machine, for temporary files that may be large, and an empty /run, /tmp and /var.
 # The directories above a BIND are new, so a server user needs no right to pass through the real ones.
 # The mounts are seen by this process and its children alone and vanish with them. COMMAND gets SIGTERM when its parent dies.
+# With --pipe its output goes through a real pipe, so that it may open /dev/stdout by name; what our caller gives us is a socket.
 set -eu
 
 if [ "$1" != --inside ]; then
@@ -14,6 +15,11 @@ if [ "$1" != --inside ]; then
 fi
 shift
 
+is_piped=
+if [ "$1" = --pipe ]; then
+  is_piped=yes
+  shift
+fi
 root=$1 uid=$2
 shift 2
 new=$root/skeleton
@@ -34,7 +40,12 @@ ln -s /proc/self/fd/1 "$new/dev/stdout"
 ln -s /proc/self/fd/2 "$new/dev/stderr"
 
 while [ "$1" != -- ]; do
-  mkdir -p "$new$1"
+  if [ -d "$1" ]; then
+    mkdir -p "$new$1"
+  else
+    mkdir -p "$new${1%/*}"
+    : > "$new$1"
+  fi
   mount --bind "$1" "$new$1"
   shift
 done
@@ -42,4 +53,9 @@ shift
 
 ulimit -n 65536 2>/dev/null || true # Many connections; where the machine allows fewer, the servers say so.
 cd /
+if [ -n "$is_piped" ]; then
+  mkfifo -m 600 "$new/run/output"
+  cat "$new/run/output" &
+  exec > "$new/run/output" 2>&1
+fi
 exec chroot "$new" /usr/bin/setpriv --reuid="$uid" --regid="$uid" --clear-groups --no-new-privs --pdeathsig=TERM -- "$@"

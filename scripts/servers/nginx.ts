@@ -41,10 +41,11 @@ export async function checkNginx(deps: ServerDeps, options: Omit<NginxOptions, '
 }
 
 function nginxCommand(deps: ServerDeps, options: Omit<NginxOptions, 'probe'>, flags: readonly string[]): readonly string[] {
-  return inside(
+  const [enter = '', ...line] = inside(
     deps.serverRoot,
     0,
     [dirname(options.configFile), ...options.directories],
     ['/usr/sbin/nginx', '-e', 'stderr', '-c', options.configFile, ...flags],
   );
+  return [enter, '--pipe', ...line]; // It opens /dev/stdout for its access log.
 }

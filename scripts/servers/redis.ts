@@ -24,7 +24,7 @@ export async function startRedis(deps: ServerDeps, { configFile, dataDirectory, 
   const sockets = await socketDirectory(socketPath);
   await rm(socketPath, { force: true });
   if (aclFile !== undefined) await chown(aclFile, UID, UID);
-  const directories = [dirname(configFile), dataDirectory, sockets, ...(aclFile === undefined ? [] : [dirname(aclFile)])];
+  const directories = [dirname(configFile), dataDirectory, sockets, ...(aclFile === undefined ? [] : [aclFile])];
   const [command = '', ...args] = inside(deps.serverRoot, UID, directories, ['/usr/bin/redis-server', configFile]);
   return startServer({
     name: 'redis',

@@ -55,6 +55,7 @@ export class ServerFailed extends Error {
 const KEPT_LINES = 200;
 const SHOWN_LINES = 15;
 const CHECK_EVERY_MS = 50;
+const LAST_WORDS_MS = 300;
 
 /** Starts a server and waits until it is ready. @throws {ServerFailed}; then nothing of it is left running */
 export async function startServer(spec: ServerSpec): Promise<Server> {
@@ -84,7 +85,11 @@ async function launch(spec: ServerSpec, onLine: (line: string) => void): Promise
   eachLine(child.stdout, onLine);
   eachLine(child.stderr, onLine);
   const exited = new Promise<Exit>((resolve) => {
-    child.once('exit', (code, signal) => resolve({ code, signal }));
+    child.once('exit', (code, signal) => {
+      // What it wrote last, mostly why it ended, is still on its way; children that outlive it may keep the pipe open for ever.
+      const closed = new Promise((done) => child.once('close', done));
+      void Promise.race([closed, delay(LAST_WORDS_MS, undefined, { ref: false })]).then(() => resolve({ code, signal }));
+    });
   });
   const pid = await pidOf(spec, child);
   return handle(spec, pid, exited);
