@@ -10,6 +10,7 @@ import { logSection } from '#shared/platform/log/config.ts';
 import { mysqlSection } from '#shared/platform/mysql/config.ts';
 import { redisSection } from '#shared/platform/redis/config.ts';
 import { deliverSection, messageSection, tenantsSetting } from '#shared/tenant/config.ts';
+import { cronSection } from './cron/config.ts';
 import { relaySection } from './relay/config.ts';
 
 export const outboxAndCronSections = {
@@ -22,6 +23,7 @@ export const outboxAndCronSections = {
   control_database: rendered(text('im_control')),
   id: backgroundIdSection,
   relay: relaySection,
+  cron: cronSection,
   message: messageSection,
   deliver: deliverSection,
 };

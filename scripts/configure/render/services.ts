@@ -77,6 +77,7 @@ export function outboxAndCron({ settings, layout, secrets }: RenderInput): Partl
     control_database: DATABASES.control,
     id: { snowflake_worker_id: 768 + (settings.id.snowflake_worker_id % 128) },
     relay: {},
+    cron: {},
     message: settings.message,
     deliver: settings.deliver,
   };

@@ -5,6 +5,9 @@ const NOT_THE_EVENTS_FAULT = new Set([
   1005, 1021, 1030, 1037, 1040, 1041, 1044, 1045, 1049, 1053, 1114, 1142, 1143, 1146, 1152, 1203, 1205, 1213, 1226, 1290, 1317, 1836, 2002,
   2003, 2006, 2013, 3024, 3100, 3572,
 ]);
+/** What ioredis and Redis say when the server is away, starting, read-only or full; these errors have no code. */
+const REDIS =
+  /^(Connection is closed|Stream isn't writeable|Command timed out|(LOADING|READONLY|OOM|MISCONF|MASTERDOWN|NOREPLICAS|CLUSTERDOWN) )/;
 const CODES = /^(E[A-Z]+|PROTOCOL_[A-Z_]+|POOL_[A-Z_]+)$/;
 
 /**
@@ -14,6 +17,7 @@ const CODES = /^(E[A-Z]+|PROTOCOL_[A-Z_]+|POOL_[A-Z_]+)$/;
 export function isOutage(error: unknown): boolean {
   if (error instanceof Refusal) return error.retriable;
   for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; depth += 1) {
+    if (REDIS.test(cause.message)) return true;
     const { code, errno, parent } = cause as { code?: unknown; errno?: unknown; parent?: unknown };
     if (typeof errno === 'number' && NOT_THE_EVENTS_FAULT.has(errno)) return true;
     if (typeof code === 'string' && CODES.test(code) && !code.startsWith('ER_') && !code.startsWith('ERR_')) return true;
