@@ -1,7 +1,7 @@
 /**
  * Brings databases, users, rights, rows and topics to what this version of the product needs. The only program that may change a schema.
  *
- * Usage: node scripts/migrate/migrate.ts <home>/rendered/current/migrate.json
+ * Usage: node scripts/migrate/migrate.ts <home>/rendered/current/migrate.json [databases|topics]
  * Exit: 0 done (also when there was nothing to do); 1 could not finish, start it again; 2 wrong arguments.
  */
 import type { Connection } from '#shared/platform/mysql/connection.ts';
@@ -69,13 +69,21 @@ export async function migrateKafka({ kafka }: MigrateConfig, progress: Progress)
   progress(created.length === 0 ? 'topics: nothing to change' : `topics: ${created.length} created`);
 }
 
-async function program(path: string | undefined): Promise<number> {
-  if (path === undefined) {
-    process.stderr.write('usage: migrate.ts <home>/rendered/current/migrate.json\n');
+/** What the program does when it is told to do only one half. */
+const HALVES: Readonly<Record<string, (config: MigrateConfig, progress: Progress) => Promise<void>>> = {
+  all: migrateAll,
+  databases: migrateMysql,
+  topics: async (config, progress) => (config.kafka.enabled ? migrateKafka(config, progress) : undefined),
+};
+
+async function program(path: string | undefined, half = 'all'): Promise<number> {
+  const work = HALVES[half];
+  if (path === undefined || work === undefined) {
+    process.stderr.write('usage: migrate.ts <home>/rendered/current/migrate.json [databases|topics]\n');
     return 2;
   }
   try {
-    await migrateAll(await readMigrateConfig(path), (line) => process.stdout.write(`${line}\n`));
+    await work(await readMigrateConfig(path), (line) => process.stdout.write(`${line}\n`));
     return 0;
   } catch (error) {
     process.stderr.write(`migrate: ${error instanceof Error ? error.message : String(error)}\n`);
@@ -83,4 +91,4 @@ async function program(path: string | undefined): Promise<number> {
   }
 }
 
-if (import.meta.main) process.exitCode = await program(process.argv[2]);
+if (import.meta.main) process.exitCode = await program(process.argv[2], process.argv[3]);

@@ -50,7 +50,11 @@ export async function appliancePlan(deps: BuildDeps, clone: string, home: string
   return {
     configHash: core.config_hash,
     servers: await Promise.all(servers.map(({ file, ...part }) => withFingerprint(part, join(rendered, file)))),
-    migrate: (onLine) => migrate(input, core.config_hash, onLine),
+    migrateDatabases: (onLine) => migrate(input, 'databases', onLine),
+    migrateTopics: async (onLine) => {
+      await migrate(input, 'topics', onLine);
+      await writeFile(homePaths(home).migrated, `${core.config_hash}\n`);
+    },
     isMigrated: (await readText(homePaths(home).migrated)) === core.config_hash,
     services: SERVICES.map((name) => servicePart(input, name)),
     doors: [await nginxPart(input)],
@@ -138,7 +142,8 @@ async function nginxPart({ home, rendered, serverRoot: root, versions }: PlanInp
       await removeSockets(home, 'nginx');
       return startNginx({ serverRoot: root, onLine, stopping }, { configFile, directories, probe });
     },
-    health: async () => healthIf(await answers(probe), versions.nginx),
+    // Where nothing is logged, and no name is needed to be heard.
+    health: async () => healthIf(await answers({ path: paths.socket('nginx-reject') }), versions.nginx),
   };
 }
 
@@ -155,9 +160,8 @@ async function removeSockets(home: string, part: string): Promise<void> {
   await Promise.all(names.map((name) => rm(join(directory, name), { force: true })));
 }
 
-async function migrate({ root, home, rendered }: PlanInput, hash: string, onLine: (line: string) => void): Promise<void> {
-  await run(process.execPath, [join(root, 'scripts/migrate/migrate.ts'), join(rendered, 'migrate.json')], { cwd: root, onLine });
-  await writeFile(homePaths(home).migrated, `${hash}\n`);
+async function migrate({ root, rendered }: PlanInput, half: 'databases' | 'topics', onLine: (line: string) => void): Promise<void> {
+  await run(process.execPath, [join(root, 'scripts/migrate/migrate.ts'), join(rendered, 'migrate.json'), half], { cwd: root, onLine });
 }
 
 interface NodeProcess {

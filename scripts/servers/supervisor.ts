@@ -1,8 +1,8 @@
 /**
  * Keeps the parts of one appliance running: servers, then the schema, then services, then the door.
  *
- * Kafka is in nobody's way: it starts beside the others, and what needs it waits by itself. The schema is brought up to date before a
- * service starts; where this configuration has been migrated before and Kafka does not come, the services start without waiting longer.
+ * Databases are brought up to date before a service starts. Kafka is in nobody's way: it starts beside the others, and only the very
+ * first start of a configuration waits for its topics.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { isOver, Part } from './part.ts';
@@ -14,8 +14,10 @@ export interface Plan {
   /** Started together. A fingerprint that changes with the configuration means the server must be started anew. */
   readonly servers: readonly (PartSpec & { readonly fingerprint: string; readonly isOptional?: boolean })[];
   /** @throws when it could not finish; it is tried again */
-  migrate(onLine: (line: string) => void): Promise<void>;
-  /** Whether this configuration was migrated before. */
+  migrateDatabases(onLine: (line: string) => void): Promise<void>;
+  /** The same, once the optional servers are ready. */
+  migrateTopics(onLine: (line: string) => void): Promise<void>;
+  /** Whether both were done for this configuration before: then no service waits for topics. */
   readonly isMigrated: boolean;
   readonly services: readonly PartSpec[];
   readonly doors: readonly PartSpec[];
@@ -37,8 +39,6 @@ export interface SupervisorDeps {
   /** The plan for the configuration that is there now. */
   readonly plan: () => Promise<Plan>;
   readonly logOf: (part: string) => (line: string) => void;
-  /** Default 15,000 ms: how long a known configuration waits for Kafka before its services start. */
-  readonly patienceMs?: number;
 }
 
 /** How long the door waits for services: one that does not come must not keep the others from the world. */
@@ -112,11 +112,12 @@ export class Supervisor {
     const plan = await this.#deps.plan();
     this.#plan = plan;
     await this.#startServers(plan);
-    const required = plan.servers.filter(({ isOptional }) => isOptional !== true).flatMap(({ name }) => this.#servers.get(name) ?? []);
-    await unless(stopping, Promise.all(required.map(({ part }) => part.ready())));
+    const topics = this.#migrateTopics(plan, stopping);
+    await this.#untilReady(plan, false, stopping);
     if (isOver(stopping)) return;
     this.#phase = 'migrating';
-    await this.#migrate(plan, stopping);
+    await this.#untilDone((onLine) => plan.migrateDatabases(onLine), stopping);
+    if (!plan.isMigrated) await topics;
     if (isOver(stopping)) return;
     this.#phase = 'starting services';
     this.#services = plan.services.map((spec) => this.#part(spec));
@@ -146,16 +147,21 @@ export class Supervisor {
     }
   }
 
-  async #migrate(plan: Plan, stopping: AbortSignal): Promise<void> {
-    const done = this.#migrateUntilDone(plan, stopping);
-    const patienceMs = this.#deps.patienceMs ?? 15_000;
-    await (plan.isMigrated ? Promise.race([done, patience(patienceMs, stopping)]) : done);
+  async #untilReady(plan: Plan, isOptional: boolean, stopping: AbortSignal): Promise<void> {
+    const wanted = plan.servers.filter((spec) => (spec.isOptional ?? false) === isOptional);
+    const parts = wanted.flatMap(({ name }) => this.#servers.get(name)?.part ?? []);
+    await unless(stopping, Promise.all(parts.map((part) => part.ready())));
   }
 
-  async #migrateUntilDone(plan: Plan, stopping: AbortSignal): Promise<void> {
+  async #migrateTopics(plan: Plan, stopping: AbortSignal): Promise<void> {
+    await this.#untilReady(plan, true, stopping);
+    await this.#untilDone((onLine) => plan.migrateTopics(onLine), stopping);
+  }
+
+  async #untilDone(work: (onLine: (line: string) => void) => Promise<void>, stopping: AbortSignal): Promise<void> {
     for (let pauseMs = 500; !isOver(stopping); pauseMs = Math.min(pauseMs * 2, 30_000)) {
       try {
-        await plan.migrate(this.#deps.logOf('migrate'));
+        await work(this.#deps.logOf('migrate'));
         this.#problem = undefined;
         return;
       } catch (error) {
