@@ -62,22 +62,24 @@ async function chat(appliance: Appliance, user: Credentials): Promise<ExitCode> 
   return 0;
 }
 
-/** Logs in, and registers whoever is not there yet. */
+/** Registers first: a login under a name that nobody has would count as a guess. */
 async function enter({ api }: Appliance, user: Credentials, device: Device): Promise<Login> {
+  try {
+    await api.register(user);
+    console.log(`${user.name} is new here.`);
+  } catch (error) {
+    if (!(error instanceof RefusedError) || !KNOWN_ALREADY.has(error.reason)) throw error;
+  }
   try {
     return await api.login(user, device);
   } catch (error) {
-    if (!(error instanceof RefusedError) || error.reason !== 'UNAUTHORIZED') throw error;
-  }
-  try {
-    await api.register(user);
-  } catch (error) {
-    if (error instanceof RefusedError && error.reason === 'NAME_TAKEN') throw new CommandError(1, `chat: wrong password for ${user.name}`);
+    if (error instanceof RefusedError && error.reason === 'UNAUTHORIZED')
+      throw new CommandError(1, `chat: wrong password for ${user.name}`);
     throw error;
   }
-  console.log(`${user.name} is new here.`);
-  return api.login(user, device);
 }
+
+const KNOWN_ALREADY: ReadonlySet<string> = new Set(['NAME_TAKEN', 'REGISTRATION_CLOSED']);
 
 function freshToken({ api }: Appliance, user: Credentials, device: Device, first: Login): () => Promise<string> {
   let { accessToken } = first;

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Appliance } from '#client/appliance.ts';
-import { ensureSecret } from '../configure/state.ts';
+import { ensureSecret, readIfThere } from '../configure/state.ts';
 import { ADDRESS_OPTIONS, applianceAddress } from './appliance-address.ts';
 import { CommandError } from './command.ts';
 import type { Command, Context, ExitCode } from './command.ts';
@@ -37,9 +37,11 @@ export const command: Command = {
     };
     const appliance = new Appliance(found);
     try {
-      const password = await ensureSecret(join(context.home, 'state'), 'smoke');
+      const state = join(context.home, 'state');
+      const isFirstRun = (await readIfThere(join(state, 'smoke'))) === undefined;
+      const password = await ensureSecret(state, 'smoke');
       const admin = { name: found.settings.admin.first_admin.name, password: await adminPassword(context) };
-      report.ok(await smokeSteps({ appliance, password, admin, step }));
+      report.ok(await smokeSteps({ appliance, password, isFirstRun, admin, step }));
       return 0;
     } catch (error) {
       return report.failed(current, reasonOf(error));
