@@ -40,10 +40,9 @@ function sharedWords({ generated, layout, names, addresses, maxBodyBytes }: Ngin
     generated,
     load_module: streamModule === undefined ? '' : `load_module ${streamModule};`,
     worker_user: workerUser,
-    temp: run,
+    run,
     resolver: resolverLine(layout, Object.values(addresses)),
     max_body_size: maxBodyBytes.toString(),
-    reject_socket: `${run}/nginx-reject.sock`,
     im_name: names.im,
     im_address: addresses.imTls,
     listen: [
