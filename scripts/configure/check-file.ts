@@ -57,7 +57,7 @@ class Check {
     for (const [name, node] of Object.entries(section)) {
       if (!given.has(name) && !misspelt.has(name)) this.#absent(name, node, map, path, values);
     }
-    return values;
+    return inOrder(section, values);
   }
 
   /** Fills in the default of a key that is not there. */
@@ -127,6 +127,12 @@ class Check {
     this.problems.push({ ...this.#yaml.at(offset), path, message });
     return undefined;
   }
+}
+
+/** The order of the declarations: what is rendered must not tell in which order the file was written. */
+function inOrder(section: Section, values: Values): Values {
+  const names = Object.entries(section).map(([name, node]) => renderedName(name, node));
+  return Object.fromEntries(names.filter((name) => Object.hasOwn(values, name)).map((name) => [name, values[name]]));
 }
 
 function keyText(key: { readonly value: unknown; readonly source?: string | undefined }): string | undefined {
