@@ -9,6 +9,8 @@ import { ApplianceUnderTest } from './own-appliance.ts';
 
 // One appliance for the whole run: importing this file is what starts and stops it.
 let current: ApplianceUnderTest | undefined;
+// Also those of a test that failed half-way: nothing may stay connected when the run is over.
+const everybody: Person[] = [];
 
 before(async function start() {
   this.timeout(900_000);
@@ -17,6 +19,7 @@ before(async function start() {
 
 after(async function stop() {
   this.timeout(180_000);
+  for (const person of everybody) person.leave();
   await current?.close();
   current = undefined;
 });
@@ -34,6 +37,7 @@ export class Person {
 
   private constructor(credentials: Credentials) {
     this.credentials = credentials;
+    everybody.push(this);
   }
 
   static async register(): Promise<Person> {
