@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { INTERNAL_SCOPES } from '#shared/contract/internal-api.ts';
 import type { InternalScope } from '#shared/contract/internal-api.ts';
+import { readSecret } from '../config/secret.ts';
 import type { KnownService } from './verify-request.ts';
 
 /** One service of the rendered `internal_api.services`. */
@@ -19,19 +19,12 @@ export async function loadKnownServices(services: readonly ConfiguredService[]):
       keys: await Promise.all(
         keys.map(async (key) => ({
           id: key.id,
-          secret: await readSecret(key.secret_file),
+          secret: Buffer.from(await readSecret(key.secret_file)),
           notAfter: key.not_after === null ? null : new Date(key.not_after),
         })),
       ),
     })),
   );
-}
-
-/** The secret's text without the line end that an editor leaves. */
-export async function readSecret(file: string): Promise<Buffer> {
-  const text = (await readFile(file, 'utf8')).trim();
-  if (text.length < 16) throw new Error(`${file} holds no usable secret`);
-  return Buffer.from(text);
 }
 
 function scopeOf(word: string): InternalScope {

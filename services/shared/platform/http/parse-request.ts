@@ -5,15 +5,16 @@ import { Refusal } from '#shared/contract/reasons.ts';
 
 /** Reads the JSON body. @throws {Refusal} INVALID_ARGUMENT naming the first wrong field, never its value */
 export function parseBody<T>(schema: z.ZodType<T>, request: Request): T {
-  return parse(schema, request.body ?? {});
+  return parseValue(schema, request.body ?? {});
 }
 
 /** Reads the query string; a parameter that occurs twice is a list and therefore refused by a schema of texts. */
 export function parseQuery<T>(schema: z.ZodType<T>, request: Request): T {
-  return parse(schema, request.query);
+  return parseValue(schema, request.query);
 }
 
-function parse<T>(schema: z.ZodType<T>, value: unknown): T {
+/** Reads any value that came in from outside. @throws {Refusal} INVALID_ARGUMENT as above */
+export function parseValue<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

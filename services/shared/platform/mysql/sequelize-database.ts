@@ -121,10 +121,16 @@ async function selectOn<Row extends object>(
 }
 
 async function changeOn(sequelize: Sequelize, sql: string, params: Params, transaction: Transaction | null): Promise<Changed> {
-  const [header] = (await sequelize.query(sql, { replacements: replacements(params), transaction, type: QueryTypes.RAW })) as unknown as [
-    { affectedRows: number; insertId: string | number },
-  ];
-  return { rows: header.affectedRows, insertId: BigInt(header.insertId) };
+  const answer = await sequelize.query(sql, { replacements: replacements(params), transaction, type: QueryTypes.RAW });
+  // Sequelize knows an INSERT by its text and then answers [id, rows] in place of the driver's header.
+  const [first, second] = answer as unknown as [string | number | InsertHeader, number];
+  if (typeof first === 'object') return { rows: first.affectedRows, insertId: BigInt(first.insertId) };
+  return { rows: second, insertId: BigInt(first) };
+}
+
+interface InsertHeader {
+  readonly affectedRows: number;
+  readonly insertId: string | number;
 }
 
 /** Times as text: sequelize would otherwise drop the milliseconds of a replacement. */
