@@ -25,15 +25,20 @@ export class ApplianceUnderTest {
   readonly home: string;
   readonly file: string;
   readonly connect: string;
+  readonly apiName: string;
   /** True when this run started it: only then may a test kill a part of it. */
   readonly isOwn: boolean;
   readonly #admin: string;
 
-  private constructor(appliance: Appliance, place: { home: string; file: string; connect: string; isOwn: boolean; admin: string }) {
+  private constructor(
+    appliance: Appliance,
+    place: { home: string; file: string; connect: string; isOwn: boolean; apiName: string; admin: string },
+  ) {
     this.appliance = appliance;
     this.home = place.home;
     this.file = place.file;
     this.connect = place.connect;
+    this.apiName = place.apiName;
     this.isOwn = place.isOwn;
     this.#admin = place.admin;
   }
@@ -55,7 +60,7 @@ export class ApplianceUnderTest {
   static async #at(place: { home: string; file: string; connect: string; isOwn: boolean }): Promise<ApplianceUnderTest> {
     const values = new Map([['connect', place.connect]]);
     const found = await applianceAddress({ root: ROOT, ...place }, { flags: new Set(), values, positionals: [], rest: [] });
-    return new ApplianceUnderTest(new Appliance(found), { ...place, admin: found.settings.admin.first_admin.name });
+    return new ApplianceUnderTest(new Appliance(found), { ...place, apiName: found.apiName, admin: found.settings.admin.first_admin.name });
   }
 
   async close(): Promise<void> {

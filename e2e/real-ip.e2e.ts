@@ -4,22 +4,24 @@ import { connect as connectTcp } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { COMMANDS } from '#shared/contract/commands.ts';
 import { eventually, within } from '#shared/testing/wait.ts';
+import { RefusedError } from '#client/answer.ts';
+import { HttpClient } from '#client/http-client.ts';
 import { ImConnection } from '#client/im-connection.ts';
 import { addressOf } from '#client/tls-connection.ts';
 import { Person, underTest } from './people.ts';
 
 /** A client's own address that is not the one everything else uses. */
 const CLIENT_IP = '127.0.0.7';
+/** One that guesses passwords until it is paused. */
+const GUESSER_IP = '127.0.0.8';
+/** More than any limit of guesses from one address. */
+const MANY_GUESSES = 200;
 
 describe('the real IP (F1, T9)', () => {
   it('of an IM client is what im-core logs (T9 a)', async function fromOutside() {
     if (!underTest().isOwn) this.skip();
     const person = await Person.register();
-    const { ca, servername } = underTest().appliance.im;
-    const socket = connectTcp({ ...addressOf(underTest().connect), localAddress: CLIENT_IP });
-    const secure = connectTls({ socket, servername, ...(ca === undefined ? {} : { ca }) });
-    await once(secure, 'secureConnect');
-    const connection = new ImConnection(secure);
+    const connection = await ImConnection.open({ ...underTest().appliance.im, from: CLIENT_IP });
     await connection.request(COMMANDS.AUTH, { token: person.token, device_id: '1', platform: 'e2e' });
     await connection.close();
     const line = await eventually(
@@ -31,15 +33,25 @@ describe('the real IP (F1, T9)', () => {
     assert.equal(line['real_ip'], CLIENT_IP);
   });
 
-  it('is not what an HTTP client claims in a header (T9 b, F1 e)', async function forged() {
-    if (!underTest().isOwn) this.skip();
-    const { http } = underTest().appliance;
-    const requestId = `e2e-${crypto.randomUUID()}`;
-    const forgery = { 'X-Forwarded-For': '6.6.6.6', 'X-Real-IP': '6.6.6.6', Forwarded: 'for=6.6.6.6', 'X-Request-ID': requestId };
-    const body = { name: 'nobody-at-all', password: 'wrong', device_id: '1', platform: 'e2e' };
-    await http.api.call({ method: 'POST', path: '/v1/auth/login', body, headers: forgery }).catch(() => undefined);
-    const lines = await underTest().logOf('im-core');
-    assert.equal(JSON.stringify(lines).includes('6.6.6.6'), false);
+  it('is not what an HTTP client claims in a header: wrong passwords are counted on the socket (T9 b, F1 e)', async () => {
+    const { connect, servername, ca } = { ...underTest().appliance.im, servername: underTest().apiName };
+    const guesser = new HttpClient({ connect, servername, ca, from: GUESSER_IP });
+    const bystander = new HttpClient({ connect, servername, ca, from: CLIENT_IP });
+    const reasonOf = async (client: HttpClient, forged: string): Promise<string> => {
+      const headers = { 'X-Forwarded-For': forged, 'X-Real-IP': forged, Forwarded: `for=${forged}` };
+      const body = { name: `nobody-${crypto.randomUUID()}`, password: 'wrong', device_id: '1', platform: 'e2e' };
+      return client.call({ method: 'POST', path: '/v1/auth/login', body, headers }).then(
+        () => 'let in',
+        (error: unknown) => (error instanceof RefusedError ? error.reason : String(error)),
+      );
+    };
+    const reasons = new Set<string>();
+    for (let guess = 0; guess < MANY_GUESSES && !reasons.has('RATE_LIMITED'); guess += 1)
+      reasons.add(await reasonOf(guesser, `6.6.6.${guess}`));
+    assert.deepEqual([...reasons], ['UNAUTHORIZED', 'RATE_LIMITED']);
+    assert.equal(await reasonOf(bystander, GUESSER_IP), 'UNAUTHORIZED');
+    guesser.close();
+    bystander.close();
   });
 
   it('cannot be forged: a PROXY line from outside ends the connection (T9 c)', async () => {

@@ -61,7 +61,7 @@ export class HttpClient {
   }
 
   #send({ method, path, token, body, headers }: HttpRequest): Promise<IncomingMessage> {
-    const { connect, servername, ca, timeoutMs = 10_000 } = this.#target;
+    const { connect, servername, ca, from, timeoutMs = 10_000 } = this.#target;
     const bytes = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     const outgoing = request(
@@ -71,6 +71,7 @@ export class HttpClient {
         method,
         path,
         servername,
+        ...(from === undefined ? {} : { localAddress: from }),
         ...(ca === undefined ? {} : { ca }),
         signal: AbortSignal.timeout(timeoutMs),
         headers: {

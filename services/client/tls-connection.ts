@@ -13,13 +13,16 @@ export interface Target {
   readonly servername: string;
   /** PEM of the authority that signed the appliance's certificates. Undefined: the public ones. */
   readonly ca: string | undefined;
+  /** Our own address, on a machine with several. Default: the kernel chooses. */
+  readonly from?: string;
   /** Default 10,000 ms for TCP and TLS together. */
   readonly timeoutMs?: number;
 }
 
 /** @throws {Error} that says what did not work: address, refused, certificate, time */
-export async function openTls({ connect, servername, ca, timeoutMs = 10_000 }: Target): Promise<TLSSocket> {
-  const socket = connectTls({ socket: connectTcp(addressOf(connect)), servername, ...(ca === undefined ? {} : { ca }) });
+export async function openTls({ connect, servername, ca, from, timeoutMs = 10_000 }: Target): Promise<TLSSocket> {
+  const tcp = connectTcp({ ...addressOf(connect), noDelay: true, ...(from === undefined ? {} : { localAddress: from }) });
+  const socket = connectTls({ socket: tcp, servername, ...(ca === undefined ? {} : { ca }) });
   const timer = setTimeout(() => socket.destroy(new Error(`no TLS connection to ${connect} within ${timeoutMs} ms`)), timeoutMs);
   try {
     await securely(socket, `${connect} (${servername})`);
