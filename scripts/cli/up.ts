@@ -21,6 +21,7 @@ import { Steps } from './steps.ts';
 const HEALTHY_DEADLINE_MS = 240_000;
 /** A part that failed this often in a row will not come by waiting. */
 const HOPELESS_RESTARTS = 4;
+const LEFTOVER_MS = 5_000;
 
 export const command: Command = {
   summary: 'start the appliance and wait until it is healthy; changed settings are applied, otherwise a second run changes nothing',
@@ -38,13 +39,13 @@ async function up(context: Context, args: Arguments): Promise<ExitCode> {
   await checkRuntime(home, args.values.get('runtime'));
   const paths = homePaths(home);
   const before = await askStatus(paths.control);
-  if (before === undefined) await checkPort(settings.port);
+  if (before === undefined) await checkPort(settings.port, (await readText(paths.pid)) !== undefined);
   await makeHome(home);
   const lock = await tryLock(join(paths.run, 'up.lock'));
   if (lock === undefined) throw new CommandError(3, `another start of ${home} is under way`);
   try {
     const configured = await prepare(steps, context);
-    await writeFile(paths.runtime, 'process\n');
+    if ((await readText(paths.runtime)) === undefined) await writeFile(paths.runtime, 'process\n');
     const isNew = await bringUp(steps, context, configured, before);
     for (const warning of configured.warnings) console.log(`warning: ${warning}`);
     printWelcome(context, configured, isNew ? `up after ${steps.total.trim()} s` : 'it runs already; nothing was changed');
@@ -156,7 +157,13 @@ async function checkRuntime(home: string, wanted: string | undefined): Promise<v
 }
 
 /** @throws {CommandError} 3 before anything is made */
-async function checkPort(port: number): Promise<void> {
+async function checkPort(port: number, wasCutShort: boolean): Promise<void> {
+  const deadline = performance.now() + LEFTOVER_MS;
+  while (await isPortTaken(port)) {
+    // A supervisor that was killed left its process id behind; what it had started is still ending.
+    if (!wasCutShort || performance.now() > deadline) break;
+    await pause(200);
+  }
   if (!(await isPortTaken(port))) return;
   const holder = (await portHolder(port)) ?? 'a process that cannot be seen from here';
   throw new CommandError(3, `port ${port} is taken by ${holder}; free it or set another port in the settings file`);
