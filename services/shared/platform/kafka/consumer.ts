@@ -35,7 +35,7 @@ export interface ConsumerSettings {
   readonly lanes?: number;
   /** Without a sign of the cluster for this long the consumer is not healthy. Default 30,000 ms. */
   readonly silentMs?: number;
-  /** Default 30,000 ms. A process that died is replaced after this. */
+  /** Default 10,000 ms. The partitions of a process that was killed wait so long for another one. */
   readonly sessionTimeoutMs?: number;
 }
 
@@ -68,7 +68,7 @@ export class KafkaConsumer implements Part {
 
   constructor(deps: ConsumerDeps, settings: ConsumerSettings) {
     this.#deps = deps;
-    this.#settings = { lanes: 8, silentMs: 30_000, sessionTimeoutMs: 30_000, ...settings };
+    this.#settings = { lanes: 8, silentMs: 30_000, sessionTimeoutMs: 10_000, ...settings };
     this.#retries = new PartitionRetries(settings.retryBackoffMs);
     this.name = `kafka consumer ${settings.groupId}`;
   }
