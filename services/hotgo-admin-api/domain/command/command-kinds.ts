@@ -28,7 +28,7 @@ const expiresAt = z.iso
   .nullable();
 const topicOf = (payload: Readonly<Record<string, unknown>>): string => String(payload['topic']);
 
-const KINDS: readonly CommandKind[] = [
+export const COMMAND_KINDS: readonly CommandKind[] = [
   {
     // @see CMD-39
     eventType: 'group.member.mute',
@@ -49,9 +49,9 @@ const KINDS: readonly CommandKind[] = [
 
 /** @throws {Refusal} INVALID_ARGUMENT */
 export function commandKind(eventType: string): CommandKind {
-  const kind = KINDS.find((candidate) => candidate.eventType === eventType);
+  const kind = COMMAND_KINDS.find((candidate) => candidate.eventType === eventType);
   if (kind === undefined) {
-    throw new Refusal('INVALID_ARGUMENT', `event_type is one of ${KINDS.map((candidate) => candidate.eventType).join(', ')}`, {
+    throw new Refusal('INVALID_ARGUMENT', `event_type is one of ${COMMAND_KINDS.map((candidate) => candidate.eventType).join(', ')}`, {
       field: 'event_type',
     });
   }
