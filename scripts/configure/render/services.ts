@@ -38,7 +38,7 @@ export function imCore({ settings, layout, secrets, certificates }: RenderInput)
     control_database: DATABASES.control,
     domain,
     server: {
-      http: { ...server.http, listen: layout.coreHttp },
+      http: { ...server.http, listen: layout.coreHttp, socket_owner_uid: layout.nginx.workerUid },
       tcp: {
         ...server.tcp,
         listen: layout.coreTls,
@@ -92,7 +92,7 @@ export function hotgoAdminApi({ settings, layout, secrets }: RenderInput): Partl
     mysql: { ...shared.mysql, database: DATABASES.hotgo },
     ops: { listen: layout.hotgoOps },
     tenants: settings.tenants.map(({ code }) => ({ code })),
-    server: { http: { ...server.http, listen: layout.hotgoHttp } },
+    server: { http: { ...server.http, listen: layout.hotgoHttp, socket_owner_uid: layout.nginx.workerUid } },
     admin: {
       first_admin: { ...admin.first_admin, password_file: secrets.file('admin/first_password') },
       access_ttl_ms: admin.access_ttl_ms,
