@@ -74,6 +74,19 @@ describe('an acknowledged message', () => {
     assert.equal(data === undefined ? undefined : memberBytes(data, 'content')?.toString(), content);
   });
 
+  it('is synced as well when a page of messages is larger than a frame', async () => {
+    const { alice, bob, conversationId, leave } = await twoFriends();
+    const sender = await alice.device();
+    const ids: string[] = [];
+    for (let number = 0; number < 7; number += 1) ids.push(await send(sender, { conversationId, text: `${number}${'x'.repeat(60_000)}` }));
+    const { messages } = await syncMessages(await bob.device(), conversationId);
+    assert.deepEqual(
+      messages.map(({ msgId }) => msgId),
+      ids,
+    );
+    leave();
+  });
+
   it('is refused with a reason to a stranger, and in a conversation that is not his', async () => {
     const { alice, conversationId } = pair;
     const stranger = await Person.register();

@@ -33,7 +33,7 @@ export async function syncInbox(requester: Requester, cursor?: InboxCursor, limi
   let at = cursor;
   for (;;) {
     const position = { dialog_score: at?.dialogScore ?? '0', mailbox_seq: at?.mailboxSeq ?? '0' };
-    const { data } = await requester.request(COMMANDS.SYNC_INBOX, { ...position, limit });
+    const data = await askForPage(requester, COMMANDS.SYNC_INBOX, { ...position, limit });
     const syncEpoch = textOf(data, 'sync_epoch');
     if (at !== undefined && at.syncEpoch !== syncEpoch) return syncInbox(requester, undefined, limit);
     dialogs.push(...listOf(data, 'dialogs'));
@@ -52,7 +52,7 @@ export interface MessagesPage {
 }
 
 /**
- * Reads every message after `lastMsgId` in order, then SYNC_MESSAGES_FINISH. A page that is too large for a frame is asked for in halves.
+ * Reads every message after `lastMsgId` in order, then SYNC_MESSAGES_FINISH.
  *
  * @throws {Error} when the server's pages do not advance
  */
@@ -60,7 +60,7 @@ export async function syncMessages(requester: Requester, conversationId: string,
   const messages: ChatMessage[] = [];
   let at = lastMsgId;
   for (;;) {
-    const data = await askForPage(requester, { conversation_id: conversationId, last_msg_id: at, limit });
+    const data = await askForPage(requester, COMMANDS.SYNC_MESSAGES, { conversation_id: conversationId, last_msg_id: at, limit });
     messages.push(...listOf(data, 'messages').map(chatMessage));
     const last = textOf(data, 'last_msg_id');
     if (data['has_more'] === true) {
@@ -73,17 +73,12 @@ export async function syncMessages(requester: Requester, conversationId: string,
   }
 }
 
-interface PageRequest {
-  readonly conversation_id: string;
-  readonly last_msg_id: string;
-  readonly limit: number;
-}
-
-async function askForPage(requester: Requester, wanted: PageRequest): Promise<Data> {
+/** Asks for half as much where the server says that a page fits no frame. */
+async function askForPage(requester: Requester, command: number, wanted: { readonly limit: number }): Promise<Data> {
   try {
-    return (await requester.request(COMMANDS.SYNC_MESSAGES, wanted)).data;
+    return (await requester.request(command, wanted)).data;
   } catch (error) {
     if (!(error instanceof RefusedError) || error.reason !== 'TOO_LARGE' || wanted.limit === 1) throw error;
-    return askForPage(requester, { ...wanted, limit: Math.ceil(wanted.limit / 2) });
+    return askForPage(requester, command, { ...wanted, limit: Math.ceil(wanted.limit / 2) });
   }
 }

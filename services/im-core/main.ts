@@ -195,7 +195,7 @@ async function buildGateway(base: Base): Promise<readonly Part[]> {
       readMessage({ tenants, log }),
       syncInbox({ tenants, limit: config.message.sync_limit }),
       syncInboxFinish({ tenants }),
-      syncMessages({ tenants, limit: config.message.sync_limit }),
+      syncMessages({ tenants, limit: config.message.sync_limit, maxBodyBytes: settings.maxBodyBytes }),
       syncMessagesFinish(),
     ],
   });
