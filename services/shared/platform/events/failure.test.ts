@@ -12,6 +12,7 @@ describe('an outage', () => {
       error({ code: 'ER_LOCK_DEADLOCK', errno: 1213 }),
       error({}, error({ errno: 1053 })),
       error({ parent: error({ code: 'ETIMEDOUT' }) }),
+      error({ fatal: true }),
       new Error('Connection is closed.'),
       new Error("Stream isn't writeable and enableOfflineQueue options is false"),
       new Error('OOM command not allowed when used memory > maxmemory'),
