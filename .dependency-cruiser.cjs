@@ -38,7 +38,7 @@ module.exports = {
     error('no-circular', {}, { circular: true }),
     error(
       'every-file-has-a-room',
-      { path: PROCESS, pathNot: [`^services/[^/]+/(${rooms.join('|')})/`, '^services/[^/]+/(main|config)[.]ts$'] },
+      { path: PROCESS, pathNot: [TEST, `^services/[^/]+/(${rooms.join('|')})/`, '^services/[^/]+/(main|config)[.]ts$'] },
       {},
     ),
     error(
