@@ -183,7 +183,7 @@ function printWelcome({ home }: Context, { settings }: Configured, summary: stri
       '',
       `IM Appliance: ${summary}`,
       `  API             https://${api}${port}/`,
-      `  messages        ${im}:${settings.port} (TLS), wss://${api}${port}/ws`,
+      `  messages        ${im}:${settings.port} (TLS)`,
       `  administration  https://${admin}${port}/`,
       `  administrator   ${settings.admin.first_admin.name}, password in ${join(home, 'state/admin/first_password')}`,
       `  trust           ${join(home, 'state/ca.pem')} signs the certificates`,
