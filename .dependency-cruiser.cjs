@@ -24,7 +24,8 @@ const TENANT_ROOMS = ['commands', 'deliver', 'consumers', 'public-api', 'interna
 const HOMES = {
   kafkajs: '^services/shared/platform/kafka/',
   ioredis: '^services/shared/platform/redis/',
-  'mysql2|sequelize': '^services/shared/platform/mysql/',
+  mysql2: '^services/shared/platform/mysql/',
+  sequelize: '^services/(shared/platform/mysql|hotgo-admin-api/domain)/',
   convict: '/config[.]ts$|^services/shared/platform/config/',
   'proxy-protocol-js': '^services/im-core/gateway/',
   'node-cron': '^services/outbox-and-cron/cron/',
@@ -43,7 +44,7 @@ module.exports = {
     ),
     error(
       'processes-do-not-import-each-other',
-      { path: '^services/(?!shared/|client/)([^/]+)/' },
+      { path: '^services/(?!shared/|client/)([^/]+)/', pathNot: TEST },
       { path: PROCESS, pathNot: '^services/$1/' },
       'They meet in shared/contract, over Kafka or over HTTP.',
     ),
@@ -89,7 +90,11 @@ module.exports = {
       { path: '^services/shared/tenant/' },
       'The back office never reads a tenant database.',
     ),
-    error('testing-only-in-tests', { pathNot: [TEST, '^e2e/', '^scripts/cli/test'] }, { path: '^services/shared/testing/' }),
+    error(
+      'testing-only-in-tests',
+      { pathNot: [TEST, '^e2e/', '^scripts/(cli/test|migrate/write-dumps[.]ts$)'] },
+      { path: '^services/shared/testing/' },
+    ),
     error('e2e-uses-the-front-door', { path: '^e2e/' }, { path: '^services/', pathNot: '^services/(client|shared/(contract|testing))/' }),
     error(
       'the-client-knows-the-contract-alone',
