@@ -33,7 +33,8 @@ export function underTest(): ApplianceUnderTest {
 export class Person {
   readonly credentials: Credentials;
   readonly #connections: ImConnection[] = [];
-  #login: Login | undefined;
+  /** By device id; a login costs a password hash. */
+  readonly #logins = new Map<string, Login>();
 
   private constructor(credentials: Credentials) {
     this.credentials = credentials;
@@ -43,7 +44,7 @@ export class Person {
   static async register(): Promise<Person> {
     const person = new Person({ name: `e2e-${randomBytes(6).toString('hex')}`, password: randomBytes(12).toString('hex') });
     await underTest().appliance.api.register(person.credentials);
-    person.#login = await person.logIn('1');
+    await person.logIn('1');
     return person;
   }
 
@@ -56,17 +57,20 @@ export class Person {
   }
 
   get #first(): Login {
-    if (this.#login === undefined) throw new Error('not registered');
-    return this.#login;
+    const login = this.#logins.get('1');
+    if (login === undefined) throw new Error('not registered');
+    return login;
   }
 
-  logIn(deviceId: string): Promise<Login> {
-    return underTest().appliance.api.login(this.credentials, { deviceId, platform: 'e2e' });
+  async logIn(deviceId: string): Promise<Login> {
+    const login = await underTest().appliance.api.login(this.credentials, { deviceId, platform: 'e2e' });
+    this.#logins.set(deviceId, login);
+    return login;
   }
 
   /** A connected device. */
   async device(deviceId = '1', options?: ConnectionOptions): Promise<ImConnection> {
-    const { accessToken } = deviceId === '1' ? this.#first : await this.logIn(deviceId);
+    const { accessToken } = this.#logins.get(deviceId) ?? (await this.logIn(deviceId));
     const connection = await ImConnection.open(underTest().appliance.im, options);
     this.#connections.push(connection);
     await connection.request(COMMANDS.AUTH, { token: accessToken, device_id: deviceId, platform: 'e2e' });

@@ -73,8 +73,13 @@ export async function syncMessages(requester: Requester, conversationId: string,
   }
 }
 
+interface PageRequest {
+  readonly limit: number;
+  readonly [field: string]: unknown;
+}
+
 /** Asks for half as much where the server says that a page fits no frame. */
-async function askForPage(requester: Requester, command: number, wanted: { readonly limit: number }): Promise<Data> {
+async function askForPage(requester: Requester, command: number, wanted: PageRequest): Promise<Data> {
   try {
     return (await requester.request(command, wanted)).data;
   } catch (error) {
