@@ -2,7 +2,7 @@
 # enter-root.sh [--pipe] ROOT UID BIND... -- COMMAND ARGUMENT...
 #
 # Becomes COMMAND (the same process id) as user and group UID, in a root of its own that shows
-#   the programs and /etc of the server root ROOT, read-only, so that no server can change what all appliances share;
+#   the programs of the server root ROOT, read-only, so that no server can change what all appliances share, and a copy of its /etc;
 #   each directory or file BIND at the same path as outside, so that one configuration text holds on both sides;
 #   /var/tmp of the machine, for temporary files that may be large, and an empty /run, /tmp and /var.
 # The directories above a BIND are new, so a server user needs no right to pass through the real ones.
@@ -28,7 +28,8 @@ mount -t tmpfs -o mode=755,size=256m tmpfs "$new"
 for name in usr etc proc dev tmp run var var/lib var/log var/tmp var/lib/nginx var/log/nginx; do mkdir "$new/$name"; done
 chmod 1777 "$new/run" "$new/tmp"
 for name in bin sbin lib lib64; do ln -s "usr/$name" "$new/$name"; done
-for name in usr etc; do mount --bind -o ro "$root/$name" "$new/$name"; done
+mount --bind -o ro "$root/usr" "$new/usr"
+cp -a "$root/etc/." "$new/etc/" # A copy: an operator's certificates may lie below /etc.
 mount --rbind /proc "$new/proc"
 mount --bind /var/tmp "$new/var/tmp"
 for name in null zero full random urandom; do

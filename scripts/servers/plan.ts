@@ -133,7 +133,7 @@ async function nginxPart({ home, rendered, serverRoot: root, versions }: PlanInp
   const paths = homePaths(home);
   const configFile = join(rendered, 'nginx/nginx.conf');
   const sites = await Promise.all(['http/api.conf', 'http/admin.conf'].map((file) => readFile(join(rendered, 'nginx', file), 'utf8')));
-  const directories = [paths.run, paths.state, ...certificateDirectories(sites.join('\n'))];
+  const directories = [paths.run, paths.state, ...(await directoriesOf(certificateFiles(sites.join('\n'))))];
   const stream = await readFile(join(rendered, 'nginx/stream/443.conf'), 'utf8');
   const probe = { host: '127.0.0.1', port: Number(/^\s*listen\s+(\d+)/m.exec(stream)?.[1]) };
   return {
@@ -148,9 +148,14 @@ async function nginxPart({ home, rendered, serverRoot: root, versions }: PlanInp
 }
 
 /** An operator's own certificates lie where he keeps them. */
-export function certificateDirectories(nginxConfig: string): readonly string[] {
-  const files = [...nginxConfig.matchAll(/^\s*ssl_certificate(?:_key)?\s+(\/[^;]+);/gm)].map(([, file = '']) => dirname(file));
-  return [...new Set(files)];
+export function certificateFiles(nginxConfig: string): readonly string[] {
+  return [...nginxConfig.matchAll(/^\s*ssl_certificate(?:_key)?\s+(\/[^;]+);/gm)].map(([, file = '']) => file);
+}
+
+/** A certificate may be a link to where its current version lies. */
+async function directoriesOf(files: readonly string[]): Promise<readonly string[]> {
+  const targets = await Promise.all(files.map((file) => realpath(file)));
+  return [...new Set([...files, ...targets].map((file) => dirname(file)))];
 }
 
 /** A process that was killed leaves its sockets, and nobody can listen where a file is. */

@@ -22,6 +22,12 @@ describe('a log of a part', () => {
     assert.equal(kept.join('').split('\n').length - 1, 23); // 11 + 11 + 1 lines of 9 bytes, none lost between files
   });
 
+  it('loses lines rather than its writer when the disk is full', () => {
+    const log = new RotatingLog('/dev/full');
+    log.write('lost');
+    log.close();
+  });
+
   it('goes on where an earlier process stopped', async () => {
     for (const word of ['one', 'two']) {
       const log = new RotatingLog(join(directory, 'x.log'));

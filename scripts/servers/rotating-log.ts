@@ -9,7 +9,8 @@ export interface LogLimits {
 
 /**
  * A log that cannot fill the disk: `x.log`, then `x.log.1`, `x.log.2`, the oldest dropped.
- * Writes are synchronous: the lines are few, and the last one before a crash is the one that matters.
+ * Writes are synchronous: the lines are few, and the last one before a crash is the one that matters. A full disk costs lines, which are
+ * counted, and never stops who writes them.
  */
 export class RotatingLog {
   readonly #path: string;
@@ -17,6 +18,7 @@ export class RotatingLog {
   readonly #files: number;
   #descriptor: number;
   #bytes: number;
+  #lost = 0;
 
   constructor(path: string, { maxBytes = 10 * 1_048_576, files = 3 }: LogLimits = {}) {
     this.#path = path;
@@ -27,14 +29,24 @@ export class RotatingLog {
   }
 
   write(line: string): void {
-    const bytes = Buffer.from(`${line}\n`);
-    if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotate();
-    writeSync(this.#descriptor, bytes);
-    this.#bytes += bytes.length;
+    try {
+      if (this.#lost > 0) this.#append(`(${this.#lost} lines were lost)`);
+      this.#lost = 0;
+      this.#append(line);
+    } catch {
+      this.#lost += 1;
+    }
   }
 
   close(): void {
     closeSync(this.#descriptor);
+  }
+
+  #append(line: string): void {
+    const bytes = Buffer.from(`${line}\n`);
+    if (this.#bytes > 0 && this.#bytes + bytes.length > this.#maxBytes) this.#rotate();
+    writeSync(this.#descriptor, bytes);
+    this.#bytes += bytes.length;
   }
 
   #rotate(): void {
