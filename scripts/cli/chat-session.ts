@@ -190,8 +190,9 @@ export class ChatSession {
 
   async #showEvent(data: Data): Promise<void> {
     if (data['event'] === 'sync.required') return this.catchUp();
-    const details = isData(data['data']) ? data['data'] : {};
-    this.#deps.print(`* ${String(data['event'])} ${JSON.stringify(details)}`);
+    const id = conversationOf(data);
+    const where = id === undefined ? '' : ` in ${await this.#names.conversation(id)}`;
+    this.#deps.print(`* ${String(data['event'])}${where}`);
   }
 
   #lineOf({ createdAt, senderId, content }: ChatMessage): string {
@@ -220,6 +221,12 @@ export const HELP = [
   '/quit            leave',
   'anything else is sent to the open conversation',
 ];
+
+/** An event names its conversation in its data, or by its topic: `grp7`. */
+function conversationOf({ data, topic }: Data): string | undefined {
+  if (isData(data) && typeof data['conversation_id'] === 'string') return data['conversation_id'];
+  return typeof topic === 'string' ? /^(?:grp|p2p)(\d+)$/.exec(topic)?.[1] : undefined;
+}
 
 function clock(iso: string): string {
   return iso.slice(11, 16);

@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { RefusedError } from '#client/answer.ts';
 import { Appliance } from '#client/appliance.ts';
 import type { Credentials, Device, Login } from '#client/client-api.ts';
-import { ImClient } from '#client/im-client.ts';
+import { CLOSED_BY_US, ImClient } from '#client/im-client.ts';
 import { ADDRESS_OPTIONS, applianceAddress } from './appliance-address.ts';
 import { ChatSession } from './chat-session.ts';
 import { CommandError } from './command.ts';
@@ -48,7 +48,9 @@ async function chat(appliance: Appliance, user: Credentials): Promise<ExitCode> 
     ...device,
     token,
     onConnected: () => void session.catchUp(),
-    onEnded: (reason) => console.log(`* the session has ended: ${reason}`),
+    onEnded: (reason) => {
+      if (reason !== CLOSED_BY_US) console.log(`* the session has ended: ${reason}`);
+    },
   });
   const session = new ChatSession({ api: appliance.api, client, userId: first.userId, token, print: (line) => console.log(line) });
   await client.connect();
@@ -119,9 +121,10 @@ async function firstLineOf(file: string): Promise<string> {
 /** Asks without showing what is typed. */
 async function askPassword(name: string): Promise<string> {
   if (!process.stdin.isTTY) throw new CommandError(2, 'chat: no terminal to ask for the password; use --password-file FILE');
-  process.stdout.write(`Password of ${name}: `);
   const hidden = new Writable({ write: (_chunk, _encoding, done) => done() });
   const terminal = createInterface({ input: process.stdin, output: hidden, terminal: true });
+  // Only now: from here on the terminal does not echo.
+  process.stdout.write(`Password of ${name}: `);
   const { promise, resolve } = Promise.withResolvers<string>();
   terminal.question('', resolve);
   terminal.once('close', () => resolve(''));

@@ -38,6 +38,9 @@ export interface SendAck {
   readonly traceId: string;
 }
 
+/** What `onEnded` is told after `close`. */
+export const CLOSED_BY_US = 'CLOSED_BY_US';
+
 const FIRST_BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 5000;
 const SEND_DEADLINE_MS = 60_000;
@@ -100,7 +103,7 @@ export class ImClient implements Requester {
   }
 
   async close(): Promise<void> {
-    this.#end('CLOSED_BY_US');
+    this.#end(CLOSED_BY_US);
     await this.#connection?.close();
   }
 

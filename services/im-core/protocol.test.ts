@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { COMMANDS, MESSAGE_TYPES } from '#shared/contract/commands.ts';
-import { answerBody, kickFrame } from '#shared/contract/frame-body.ts';
+import { answerBody, kickFrame, syncRequiredFrame } from '#shared/contract/frame-body.ts';
 import { encodeFrame, FrameReader } from '#shared/contract/frame-codec.ts';
 import { FRAME_MAGIC, FRAME_VERSION, HEADER_BYTES } from '#shared/contract/frame.ts';
 import { Refusal, REASONS, refusalAnswer } from '#shared/contract/reasons.ts';
@@ -72,6 +72,13 @@ describe('PROTOCOL.md', () => {
     const written = refusalAnswer(new Refusal('MEMBER_MUTED'), 'req_1');
     assert.deepEqual(Object.keys(refusal ?? {}), Object.keys(written));
     assert.deepEqual((refusal as { data: object }).data, written.data);
+  });
+
+  it('gives EVENT the members that the code gives it', () => {
+    const event = JSON.parse(syncRequiredFrame('default', new Date(0)).body.toString()) as { data: object };
+    const [, members = ''] = /### 15 EVENT\s+\*data\* `(.*)`/.exec(PAGE) ?? [];
+    const names = [...members.replace(/\{"type".*?\}/, '').matchAll(/"(\w+)"/g)].map(([, name]) => name);
+    assert.deepEqual(names, Object.keys(event.data));
   });
 
   it('has examples that are JSON, requests with the ids as strings', () => {

@@ -14,22 +14,25 @@ export function frameOf(job: DeliverJob): OutFrame | undefined {
 
 /** EVENT that makes a client fetch what it may have missed in one conversation. */
 export function syncRequired(tenant: string, conversationId: bigint): OutFrame {
-  return eventFrame(notice('sync.required', tenant, conversationId, { conversation_id: conversationId.toString() }));
+  return eventFrame(notice('sync.required', tenant, '', { conversation_id: conversationId.toString() }));
 }
 
 function memberChanged(job: DeliverJob): OutFrame {
   const { tenant, conversationId, changeId, prevChangeId, actorId, data } = job;
   const change = { conversation_id: conversationId.toString(), change_id: changeId.toString(), prev_change_id: prevChangeId.toString() };
-  const event = notice('conversation.member.changed', tenant, conversationId, { ...change, ...(JSON.parse(data) as object) });
-  return eventFrame({ ...event, actor: externalId('usr', actorId) });
+  const event = notice('conversation.member.changed', tenant, externalId('grp', conversationId), {
+    ...change,
+    ...(JSON.parse(data) as object),
+  });
+  return eventFrame({ ...event, actor: { type: 'user', id: externalId('usr', actorId) } });
 }
 
-function notice(event: string, tenant: string, conversationId: bigint, data: object): EventNotice {
+function notice(event: string, tenant: string, topic: string, data: object): EventNotice {
   return {
     event,
     tenant_code: tenant,
-    topic: conversationId.toString(),
-    actor: '',
+    topic,
+    actor: null,
     trace_id: '',
     occurred_at: new Date().toISOString(),
     data,

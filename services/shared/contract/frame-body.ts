@@ -16,8 +16,10 @@ export function pushBody(data: object | Buffer): Buffer {
 export interface EventNotice {
   readonly event: string;
   readonly tenant_code: string;
+  /** What it is about, `grp7`, `p2p9` or `usr42`; '' where it is about this session. */
   readonly topic: string;
-  readonly actor: string;
+  /** Who did it; null where nobody did. */
+  readonly actor: { readonly type: string; readonly id: string } | null;
   readonly trace_id: string;
   readonly occurred_at: string;
   readonly data: object;
@@ -45,7 +47,7 @@ export function syncRequiredFrame(tenant: string, occurredAt: Date): PushFrame {
     event: 'sync.required',
     tenant_code: tenant,
     topic: '',
-    actor: '',
+    actor: null,
     trace_id: '',
     occurred_at: occurredAt.toISOString(),
     data: {},
