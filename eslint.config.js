@@ -6,7 +6,10 @@ export default tseslint.config(
   {
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
-      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true, allow: [{ name: ['Error', 'URL'], from: 'lib' }] }],
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true, allow: [{ name: ['Error', 'URL'], from: 'lib' }] },
+      ],
       '@typescript-eslint/consistent-type-imports': ['error', { prefer: 'type-imports', fixStyle: 'separate-type-imports' }],
       '@typescript-eslint/no-misused-promises': ['error', { checksVoidReturn: { arguments: false } }],
       '@typescript-eslint/only-throw-error': 'error',
@@ -19,10 +22,16 @@ export default tseslint.config(
       'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'Settings come from the rendered file only.' }],
       'no-restricted-syntax': [
         'error',
-        { selector: "MemberExpression[object.property.name='only'][object.object.name=/^(describe|it)$/]", message: 'A focused test hides the others.' },
+        {
+          selector: "MemberExpression[object.property.name='only'][object.object.name=/^(describe|it)$/]",
+          message: 'A focused test hides the others.',
+        },
       ],
     },
   },
-  { files: ['**/*.test.ts', '**/*.e2e.ts', 'services/shared/testing/**'], rules: { 'max-lines-per-function': 'off', 'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }] } },
+  {
+    files: ['**/*.test.ts', '**/*.e2e.ts', 'services/shared/testing/**'],
+    rules: { 'max-lines-per-function': 'off', 'max-lines': ['error', { max: 500, skipBlankLines: true, skipComments: true }] },
+  },
   { files: ['scripts/cli/**', 'scripts/bench/**'], rules: { 'no-console': 'off' } },
 );

@@ -157,7 +157,7 @@ export class Part {
   #note(problem: string, stopping: AbortSignal): void {
     if (isOver(stopping)) return;
     this.#problem = problem;
-    this.#log(`supervisor: ${this.name} ${problem}`);
+    this.#log(`supervisor ${new Date().toISOString()}: ${this.name} ${problem}`);
   }
 }
 

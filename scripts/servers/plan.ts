@@ -142,8 +142,8 @@ async function nginxPart({ home, rendered, serverRoot: root, versions }: PlanInp
       await removeSockets(home, 'nginx');
       return startNginx({ serverRoot: root, onLine, stopping }, { configFile, directories, probe });
     },
-    // Where nothing is logged, and no name is needed to be heard.
-    health: async () => healthIf(await answers({ path: paths.socket('nginx-reject') }), versions.nginx),
+    // Where nothing is logged about a connection that only says hello.
+    health: async () => healthIf(await answers({ path: paths.socket('nginx-reject') }, 'PROXY UNKNOWN\r\n'), versions.nginx),
   };
 }
 

@@ -12,6 +12,9 @@ import { appliancePlan } from './plan.ts';
 import { RotatingLog } from './rotating-log.ts';
 import { Supervisor } from './supervisor.ts';
 
+/** The other parts write the time themselves. */
+const WITHOUT_TIME: readonly string[] = ['supervisor', 'migrate'];
+
 const CLONE = resolve(import.meta.dirname, '../..');
 
 async function supervise(home: string): Promise<void> {
@@ -27,7 +30,7 @@ async function supervise(home: string): Promise<void> {
     const log = logs.get(part) ?? new RotatingLog(paths.log(part));
     logs.set(part, log);
     return (line: string): void => {
-      log.write(line);
+      log.write(WITHOUT_TIME.includes(part) ? `${new Date().toISOString()} ${line}` : line);
     };
   };
   const progress = logOf('supervisor');
