@@ -113,6 +113,36 @@ describe('kafka', function () {
     assert.deepEqual(second, ['a2', 'a3']);
   });
 
+  it('keeps its partitions while one record takes longer than the session, and hands over cleanly when a member joins', async () => {
+    const seen: string[] = [];
+    const gate = Promise.withResolvers<undefined>();
+    const slow = async (one: InRecord): Promise<void> => {
+      if (one.value?.toString() === 'a1') await gate.promise;
+      seen.push(one.value?.toString() ?? '');
+    };
+    const [first, second] = [consumer(slow, { sessionTimeoutMs: 6_000 }), consumer(slow, { sessionTimeoutMs: 6_000 })];
+    await first.start();
+    await send(['a', 'a1'], ['a', 'a2'], ['b', 'b1'], ['c', 'c1'], ['d', 'd1']);
+    const admin = topics.kafka.admin();
+    await admin.connect();
+    const group = async () => (await admin.describeGroups([`${topic}.group`])).groups[0];
+    const member = await eventually(async () => (await group())?.members[0]?.memberId, { what: 'the member' });
+    const startedMs = performance.now();
+    await eventually(() => performance.now() - startedMs > 7_000, { what: 'the end of a session without heartbeats' });
+    assert.deepEqual([(await group())?.state, (await group())?.members[0]?.memberId], ['Stable', member]);
+    await second.start();
+    await eventually(async () => (await group())?.state !== 'Stable', { what: 'the rebalance' });
+    gate.resolve(undefined);
+    await eventually(() => ['a1', 'a2', 'b1', 'c1', 'd1'].every((value) => seen.includes(value)), {
+      what: 'every record',
+      deadlineMs: 20_000,
+    });
+    await eventually(async () => (await group())?.members.length === 2, { what: 'both members', deadlineMs: 20_000 });
+    await admin.disconnect();
+    await Promise.all([first.stop(), second.stop()]);
+    assert.ok(seen.indexOf('a1') < seen.indexOf('a2'));
+  });
+
   it('takes retention for topics that exist and makes those that do not', async () => {
     const name = topics.topic('made');
     const deps = { brokers: testServers().kafka.brokers };
