@@ -36,11 +36,6 @@ export class TimerWheel implements Timers {
     return () => slot.delete(entry);
   }
 
-  /** Timers that are set: a figure for tests and for leaks. */
-  get size(): number {
-    return this.#slots.reduce((total, slot) => total + slot.size, 0);
-  }
-
   nowMs(): number {
     return this.#tick * this.#tickMs;
   }
