@@ -46,7 +46,7 @@ export interface ConsumerDeps {
   readonly handle: RecordHandler;
 }
 
-const RECONNECT_MS = { first: 250, most: 5_000 } as const;
+const RECONNECT_MS = { first: 250, most: 2_000 } as const;
 const PARTITIONS_AT_ONCE = 4;
 
 /**
