@@ -27,7 +27,7 @@ const SIGNER = { service: 'writer', key: Buffer.from('k') };
 type Send = (records: readonly OutRecord[]) => Promise<void>;
 
 describe('outbox relay', function () {
-  this.timeout(60_000);
+  this.timeout(150_000); // A broker that starts again takes its time on a busy machine.
   let tenant: FreshDatabase;
   let control: FreshDatabase;
   let topics: FreshTopics;
@@ -285,10 +285,10 @@ describe('outbox relay', function () {
       await eventually(() => allSent(12), { what: 'the first rows' });
       await kafka.kill();
       await append(rows(200), noWake, topic);
-      await eventually(async () => Object.values(await statuses()).includes('failed'), { what: 'a failed row', deadlineMs: 20_000 });
+      await eventually(async () => Object.values(await statuses()).includes('failed'), { what: 'a failed row', deadlineMs: 60_000 });
       await append(rows(300), noWake, topic);
       await kafka.restart();
-      await eventually(() => allSent(36), { what: 'all rows', deadlineMs: 30_000 });
+      await eventually(() => allSent(36), { what: 'all rows', deadlineMs: 60_000 });
       const byKey = await readAll(36, { topic, kafka: own.kafka });
       for (const ids of byKey.values()) {
         const first = [...new Set(ids)];
