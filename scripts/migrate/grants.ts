@@ -49,6 +49,9 @@ const EXCEPTIONS: Readonly<Record<SchemaKind, Readonly<Record<string, PerUser>>>
     admin_kafka_consume_log: { hotgo_admin: KEEP },
     // What an administrator did stays written down.
     admin_audit_log: { hotgo_admin: APPEND },
+    admin_internal_audit: { hotgo_admin: APPEND },
+    // Rows come from the settings; who changes a state does it as an administrator of the database until the back office can.
+    admin_tenants: { hotgo_admin: READ },
   },
 };
 

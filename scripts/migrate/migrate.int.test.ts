@@ -88,6 +88,29 @@ describe('migrate', function () {
     assert.ok(lines.length > 0 && lines.every((line) => line.endsWith('nothing to change')), lines.join('\n'));
   });
 
+  it('tells the back office the declared tenants: a disabled one stays so, one that is taken away is removed and comes back', async () => {
+    const config = await configOf('told');
+    await migrateMysql(config, silent);
+    const rows = async (): Promise<readonly string[]> =>
+      (
+        await admin.select<{ code: Buffer; state: string; version: string }>(
+          `SELECT code, state, config_version AS version FROM ${config.hotgo_database}.admin_tenants ORDER BY code`,
+        )
+      ).map(({ code, state, version }) => `${code.toString()} ${state} ${version}`);
+    assert.deepEqual(await rows(), ['default active 1']);
+    const more = { ...config, tenants: [...config.tenants, { code: 'second', database: 'told_second' }] };
+    await migrateMysql(more, silent);
+    await admin.change(`UPDATE ${config.hotgo_database}.admin_tenants SET state = 'disabled', config_version = 5 WHERE code = 'default'`);
+    await migrateMysql(more, silent);
+    assert.deepEqual(await rows(), ['default disabled 5', 'second active 1']);
+    for (const run of [1, 2]) {
+      await migrateMysql(config, silent);
+      assert.deepEqual(await rows(), ['default disabled 5', 'second removed 2'], `run ${run}`);
+    }
+    await migrateMysql(more, silent);
+    assert.deepEqual(await rows(), ['default disabled 5', 'second active 3']);
+  });
+
   it('may run several times at once', async () => {
     const config = await configOf('atonce');
     await Promise.all([1, 2, 3, 4].map(() => migrateMysql(config, silent)));

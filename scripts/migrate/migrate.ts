@@ -13,7 +13,7 @@ import type { MigrateConfig } from './config.ts';
 import { grantAll } from './grants.ts';
 import type { SchemaKind } from './migration-files.ts';
 import { withNamedLock } from './named-lock.ts';
-import { seedTenant } from './seed.ts';
+import { seedTenant, seedTenants } from './seed.ts';
 import { ensureUsers } from './users.ts';
 
 export { applySchema } from './apply-schema.ts';
@@ -39,6 +39,7 @@ export async function migrateMysql(config: MigrateConfig, progress: Progress): P
       const steps = await applySchema(connection, kind, name, { progress });
       progress(steps === 0 ? `${name}: nothing to change` : `${name}: ${steps} statements applied`);
       if (kind === 'tenant') await seedTenant(connection, name);
+      if (kind === 'hotgo') await seedTenants(connection, config.tenants);
     }
     await migrateUsers(connection, config, progress);
   } finally {

@@ -9,6 +9,8 @@ import { createApp } from '#shared/platform/http/app.ts';
 import { HttpServer } from '#shared/platform/http/http-server.ts';
 import { OpsServer } from '#shared/platform/http/ops-server.ts';
 import type { Dependency } from '#shared/platform/http/ops-server.ts';
+import { loadKnownServices } from '#shared/platform/hmac/known-services.ts';
+import { NonceStore } from '#shared/platform/hmac/nonce-store.ts';
 import { openKafka } from '#shared/platform/kafka/client.ts';
 import { KafkaProducer } from '#shared/platform/kafka/producer.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
@@ -34,6 +36,8 @@ import { administratorModel } from './domain/administrator/administrator-model.t
 import { commandModel } from './domain/command/command-model.ts';
 import { markRunning, resendOverdue } from './domain/command/ledger.ts';
 import { ledgerDetails } from './domain/command/ledger-details.ts';
+import { tenantModel } from './domain/tenant/tenant-model.ts';
+import { internalApi } from './internal-api/internal-api.ts';
 import { adminRelay } from './relay/admin-relay.ts';
 import { resendLoop } from './relay/resend-loop.ts';
 
@@ -65,7 +69,7 @@ async function main(path: string): Promise<void> {
     patiently(part('redis', () => connectRedis(redis), () => closeRedis(redis)), log), // prettier-ignore
     patiently(part('first administrator', () => seed(base, api)), log), // prettier-ignore
     ...(await buildEvents(base)),
-    buildHttp(base, api),
+    await buildHttp(base, api),
   ];
   await runProcess(log, { parts, running: () => ops.running(), stopping: () => ops.stopping() });
 }
@@ -150,9 +154,15 @@ async function buildEvents({ config, log, metrics, db, redis, redisLogin, produc
   return [producer, relay, answers, resend];
 }
 
-function buildHttp({ config, log }: Base, api: AdminApiDeps): Part {
+async function buildHttp({ config, log, db, redis }: Base, api: AdminApiDeps): Promise<Part> {
   const { listen, max_body_size: bodyLimitBytes, socket_owner_uid: socketOwnerUid } = config.server.http;
-  return new HttpServer({ name: 'http', listen, socketOwnerUid }, createApp({ log }, adminApi(api), { bodyLimitBytes }));
+  const { enabled, services, time_window_seconds: windowSeconds } = config.admin_internal_api;
+  const nonces = new NonceStore(redis);
+  const verify = { services: await loadKnownServices(services), nonces, clock: systemClock, windowSeconds };
+  const internal = internalApi({ enabled, verify, db, tenants: tenantModel(db.sequelize), log });
+  const app = createApp({ log }, [...adminApi(api), ...internal], { bodyLimitBytes });
+  const server = new HttpServer({ name: 'http', listen, socketOwnerUid }, app);
+  return part('http', () => nonces.open(systemClock.nowMs()).then(() => server.start()), () => server.stop()); // prettier-ignore
 }
 
 function buildOps({ config, log, metrics, db, redis, producer }: Base): OpsServer {

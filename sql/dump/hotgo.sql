@@ -56,6 +56,21 @@ CREATE TABLE `admin_command_objects` (
   PRIMARY KEY (`order_key`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='Mutex of an object of a tenant, as the back office sees it.';
 
+CREATE TABLE `admin_internal_audit` (
+  `id` bigint NOT NULL AUTO_INCREMENT,
+  `request_id` varbinary(128) NOT NULL,
+  `service` varbinary(64) NOT NULL COMMENT 'as proved, or as claimed where the proof failed',
+  `key_id` varbinary(64) NOT NULL DEFAULT '' COMMENT 'empty when no key fitted',
+  `method` varbinary(8) NOT NULL,
+  `path` varbinary(512) NOT NULL,
+  `status` smallint NOT NULL,
+  `outcome` varbinary(64) NOT NULL DEFAULT '' COMMENT 'stable reason word, empty on success',
+  `real_ip` varbinary(45) NOT NULL DEFAULT '',
+  `created_at` datetime(3) NOT NULL,
+  PRIMARY KEY (`id`),
+  KEY `idx_created_at` (`created_at`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='Every call of /internal/im-config, allowed or not (SIG-16). Rows are only added.';
+
 CREATE TABLE `admin_kafka_consume_log` (
   `consumer_group` varbinary(128) NOT NULL,
   `event_id` varbinary(128) NOT NULL,
@@ -106,6 +121,17 @@ CREATE TABLE `admin_outbox` (
   UNIQUE KEY `uk_event` (`event_id`),
   KEY `k_claim` (`shard`,`status`,`id`)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='Events that commit with the order and are sent afterwards; the same columns as im_kafka_outbox.';
+
+CREATE TABLE `admin_tenants` (
+  `code` varbinary(32) NOT NULL COMMENT 'as in the settings of the appliance',
+  `database_name` varbinary(64) NOT NULL COMMENT 'im_<code>',
+  `state` enum('active','disabled','removed') NOT NULL DEFAULT 'active' COMMENT 'disabled = closed by an administrator, removed = no longer in the settings',
+  `config_version` bigint NOT NULL DEFAULT '1' COMMENT 'raised with every change; readers keep the highest',
+  `created_at` datetime(3) NOT NULL,
+  `updated_at` datetime(3) NOT NULL,
+  PRIMARY KEY (`code`),
+  KEY `idx_state` (`state`,`code`)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_0900_ai_ci COMMENT='Tenants. Rows come from the settings when migrate runs and are never deleted.';
 
 CREATE TABLE `admin_users` (
   `id` bigint NOT NULL AUTO_INCREMENT,

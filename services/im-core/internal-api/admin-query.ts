@@ -4,10 +4,10 @@ import { INTERNAL_HEADERS } from '#shared/contract/internal-api.ts';
 import type { OperatorContext } from '#shared/contract/internal-api.ts';
 import { Refusal } from '#shared/contract/reasons.ts';
 import { operatorOf, verifyRequest } from '#shared/platform/hmac/verify-request.ts';
-import type { Caller, IncomingRequest, VerifyDeps } from '#shared/platform/hmac/verify-request.ts';
+import type { Caller, VerifyDeps } from '#shared/platform/hmac/verify-request.ts';
 import { answer, noSuchPath } from '#shared/platform/http/answer.ts';
-import { rawBodyOf } from '#shared/platform/http/json-body.ts';
 import { contextOf } from '#shared/platform/http/request-context.ts';
+import { incomingRequest } from '#shared/platform/http/signed-request.ts';
 import type { Log } from '#shared/platform/log/log.ts';
 import type { Database } from '#shared/platform/mysql/database.ts';
 import type { TenantDatabases } from '#shared/tenant/user/user-store.ts';
@@ -83,16 +83,6 @@ function assertMay(operator: OperatorContext, tenantCode: string, permission: st
   if (operator.tenantCode !== tenantCode) throw new Refusal('FORBIDDEN', 'the operator context is for another tenant');
   if (!operator.adminPermissions.includes(permission))
     throw new Refusal('FORBIDDEN', `this needs the permission ${permission}`, { permission });
-}
-
-/** `originalUrl` is the request line's target, untouched; routers change only `url`. */
-export function incomingRequest(request: Request): IncomingRequest {
-  return {
-    method: request.method,
-    target: request.originalUrl,
-    body: rawBodyOf(request),
-    header: (name) => request.get(name),
-  };
 }
 
 /** A refusal stands even when its row cannot be written; the log has it then. */

@@ -9,6 +9,7 @@ export const REASONS = {
   MEMBER_MUTED: { code: 40301, http: 403, retriable: false },
   GROUP_MUTED: { code: 40301, http: 403, retriable: false },
   ACCOUNT_SUSPENDED: { code: 40301, http: 403, retriable: false },
+  TENANT_DISABLED: { code: 40301, http: 403, retriable: false },
   REGISTRATION_CLOSED: { code: 40301, http: 403, retriable: false },
   RESOURCE_NOT_FOUND: { code: 40401, http: 404, retriable: false },
   DUPLICATE: { code: 40901, http: 409, retriable: false },
