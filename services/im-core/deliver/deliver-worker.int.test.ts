@@ -17,7 +17,7 @@ import { freshRedis } from '#shared/testing/redis.ts';
 import type { FreshRedis } from '#shared/testing/redis.ts';
 import { eventually } from '#shared/testing/wait.ts';
 import { Sessions } from '../gateway/sessions.ts';
-import type { OutFrame, Session } from '../gateway/sessions.ts';
+import type { OutFrame, PushExpectation, Session } from '../gateway/sessions.ts';
 import { DeliverWorker } from './deliver-worker.ts';
 import { deliverMetrics } from './hand-over.ts';
 import { TenantDelivery } from './tenant-delivery.ts';
@@ -31,6 +31,7 @@ class FakeSession implements Session {
   readonly connectionId: string;
   readonly frames: { command: number; data: Record<string, unknown> }[] = [];
   accepts = true;
+  readonly waiting: PushExpectation[] = [];
 
   constructor(userId: bigint, deviceId: bigint, connectionId: string) {
     this.userId = userId;
@@ -38,7 +39,8 @@ class FakeSession implements Session {
     this.connectionId = connectionId;
   }
 
-  push(frame: OutFrame): boolean {
+  push(frame: OutFrame, expectation?: PushExpectation): boolean {
+    if (this.accepts && expectation !== undefined) this.waiting.push(expectation);
     if (this.accepts)
       this.frames.push({ command: frame.command, data: (JSON.parse(frame.body.toString()) as { data: Record<string, unknown> }).data });
     return this.accepts;
@@ -349,6 +351,33 @@ describe('DeliverWorker', () => {
     await inStep(group.conversationId, msgId);
     const ofGroup = await world.db.select('SELECT id FROM t_mailbox_events WHERE conversation_id = ?', [group.conversationId]);
     assert.equal(ofGroup.length, 0);
+  });
+
+  it('leaves a dirty mark when no PUSH_ACK came, and the session stays (SES-09)', async () => {
+    const { one, other, conversationId } = await world.friends();
+    const receiving = await connect(other, 3n);
+    const { msgId } = await world.writer().send(textMessage(conversationId, one));
+    await inStep(conversationId, msgId);
+    receiving.waiting[0]?.onTimeout();
+    const marks = (): Promise<readonly { device_id: string }[]> =>
+      world.db.select<{ device_id: string }>('SELECT device_id FROM t_mailbox_events WHERE user_id = ?', [other]);
+    await eventually(async () => (await marks()).length === 1, { what: 'the dirty mark' });
+    assert.deepEqual([(await marks())[0]?.device_id, receiving.accepts], ['3', true]);
+  });
+
+  it('doubles nothing when a message is sent again after everything that expires in Redis is gone (S1, DLV-03)', async () => {
+    const { one, other, conversationId } = await world.friends();
+    const writer = world.writer();
+    const message = textMessage(conversationId, one);
+    const { msgId } = await writer.send(message);
+    await inStep(conversationId, msgId);
+    const redis = await server.connect();
+    for (const key of await redis.keys(`*${server.code}*`))
+      if ((await redis.pttl(key)) >= 0 && !key.includes('lease')) await redis.del(key);
+    assert.equal((await writer.send(message)).msgId, msgId);
+    const next = await writer.send(textMessage(conversationId, one));
+    await inStep(conversationId, next.msgId);
+    assert.equal(await unread(other, conversationId), 2);
   });
 
   it('waits while MySQL rows cannot be read and loses nothing', async () => {

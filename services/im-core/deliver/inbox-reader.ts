@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { COMMANDS } from '#shared/contract/commands.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
 import type { Log } from '#shared/platform/log/log.ts';
 import type { Redis } from '#shared/platform/redis/redis.ts';
@@ -67,7 +68,9 @@ export class InboxReader implements Part {
     if (item === undefined) return;
     const { tenant, device, command, body } = item;
     const session = this.#deps.sessions.get(tenant, device.userId, device.deviceId);
-    if (session?.connectionId === device.connectionId) session.push({ command, body: Buffer.from(body) });
+    if (session?.connectionId !== device.connectionId) return;
+    session.push({ command, body: Buffer.from(body) });
+    if (command === COMMANDS.KICK) session.close('KICKED');
   }
 
   #decode(text: string): InboxItem | undefined {
