@@ -53,6 +53,7 @@ export class WorkerLease implements Part {
   #token: Buffer = Buffer.alloc(16);
   #timer: NodeJS.Timeout | undefined;
   #renewal: Promise<void> = Promise.resolve();
+  #isRenewing = false;
 
   constructor(deps: WorkerLeaseDeps) {
     this.#deps = deps;
@@ -63,7 +64,9 @@ export class WorkerLease implements Part {
   async start(): Promise<void> {
     await this.#acquire();
     this.#timer = setInterval(() => {
-      this.#renewal = this.#renewal.then(() => this.#renew());
+      if (this.#isRenewing) return; // MySQL is slow; asking more often makes it no faster
+      this.#isRenewing = true;
+      this.#renewal = this.#renew().finally(() => (this.#isRenewing = false));
     }, RENEW_MS);
   }
 

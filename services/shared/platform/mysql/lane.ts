@@ -11,6 +11,9 @@ export interface Statement {
 /** Rows of a SELECT, or nothing that we read of a write. */
 export type LaneRows = readonly Readonly<Record<string, unknown>>[];
 
+/** A packet that got no answer for so long is given up with its connection (ms): no transaction of a lane lasts longer than the sweeper assumes. */
+const PACKET_TIMEOUT_MS = 20_000;
+
 /**
  * One connection that runs several statements per network packet, for the batches of the hot path. Every value is escaped by the driver,
  * bytes as hex; no text of a client is ever part of a statement.
@@ -18,11 +21,13 @@ export type LaneRows = readonly Readonly<Record<string, unknown>>[];
 export class Lane {
   readonly #login: MysqlLogin;
   readonly #database: string;
+  readonly #timeoutMs: number;
   #connection: Promise<Connection> | undefined;
 
-  constructor(login: MysqlLogin, database: string) {
+  constructor(login: MysqlLogin, database: string, timeoutMs = PACKET_TIMEOUT_MS) {
     this.#login = login;
     this.#database = database;
+    this.#timeoutMs = timeoutMs;
   }
 
   /**
@@ -33,7 +38,7 @@ export class Lane {
   async packet(statements: readonly Statement[]): Promise<readonly LaneRows[]> {
     const connection = await this.#open();
     const text = statements.map(({ sql, params }) => format(sql, params as Parameters<typeof format>[1], true, 'Z')).join(';');
-    const [results] = await connection.query(text);
+    const [results] = await this.#withDeadline(connection, connection.query(text));
     return (statements.length === 1 ? [results] : results) as unknown as readonly LaneRows[];
   }
 
@@ -52,6 +57,22 @@ export class Lane {
     const opened = this.#connection;
     this.#connection = undefined;
     if (opened !== undefined) await (await opened).end().catch(() => undefined);
+  }
+
+  /** MySQL that hangs must not hang us: its connection is dropped, what became of the statements is then unknown. */
+  async #withDeadline<T>(connection: Connection, answer: Promise<T>): Promise<T> {
+    const late = Promise.withResolvers<never>();
+    const timer = setTimeout(() => {
+      connection.destroy();
+      this.#connection = undefined;
+      late.reject(new Error(`MySQL gave no answer within ${String(this.#timeoutMs)} ms`));
+    }, this.#timeoutMs);
+    try {
+      return await Promise.race([answer, late.promise]);
+    } finally {
+      clearTimeout(timer);
+      answer.catch(() => undefined); // the late answer of a connection that was given up
+    }
   }
 
   #open(): Promise<Connection> {
