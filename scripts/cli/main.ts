@@ -17,6 +17,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   check: 'check the settings file and touch nothing',
   smoke: 'send, read and mute once, from outside, and say how long each step took',
   chat: 'a small terminal client',
+  bench: 'measure speed on an appliance of its own',
   test: 'run lint, types, room rules and the tests',
 };
 

@@ -33,7 +33,8 @@ import { Epoch } from '#shared/tenant/deliver/epoch.ts';
 import { ShardOwner } from '#shared/tenant/deliver/shard-owner.ts';
 import { Keys } from '#shared/tenant/dialog/keys.ts';
 import { syncEpoch } from '#shared/tenant/dialog/sync-inbox.ts';
-import { MessageWriter } from '#shared/tenant/message/message-writer.ts';
+import { MessageWriter, WRITER_LIMITS } from '#shared/tenant/message/message-writer.ts';
+import type { WriterLimits } from '#shared/tenant/message/message-writer.ts';
 import { noticeWakeKey } from '#shared/tenant/notice/append-notice.ts';
 import { bindDevice, refreshDevice, unbindDevice } from '#shared/tenant/presence/presence-store.ts';
 import type { PresenceDeps } from '#shared/tenant/presence/presence-store.ts';
@@ -157,10 +158,15 @@ function buildTenants(base: Base): ReadonlyMap<string, TenantServices> {
     config.tenants.map(({ code, database }) => {
       const [db, tenantLists] = [mustGet(databases, code), mustGet(lists, code)];
       const deps = { tenant: code, login: mysql, database, ids: lease.ids, clock: systemClock, log, onBatch };
-      const writer = new MessageWriter({ ...deps, proof: () => lease.proof, enqueue: (jobs) => queue.enqueue(jobs) });
+      const limits = writerLimits(config.message.writers.find(({ tenant }) => tenant === code));
+      const writer = new MessageWriter({ ...deps, proof: () => lease.proof, enqueue: (jobs) => queue.enqueue(jobs) }, limits);
       return [code, { db, writer, lists: tenantLists, wakeNotices: () => wake(code) }] as const;
     }),
   );
+}
+
+function writerLimits(own: ImCoreConfig['message']['writers'][number] | undefined): WriterLimits {
+  return own === undefined ? WRITER_LIMITS : { ...WRITER_LIMITS, lanes: own.lanes, batchMessages: own.batch_messages };
 }
 
 async function buildGateway(base: Base): Promise<readonly Part[]> {

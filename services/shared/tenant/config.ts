@@ -24,6 +24,18 @@ export const messageSection = {
     ['sync'],
     'sync',
   ),
+  // Whoever measures compares the group commit with one transaction a message in the same process; no operator needs it.
+  writers: rendered(
+    list(
+      'tenants whose messages are written otherwise than by the product',
+      {
+        tenant: text('code', { form: TENANT_CODE }),
+        lanes: integer('connections that write', { min: 1, max: 64 }),
+        batch_messages: integer('messages in one transaction at most', { min: 1, max: 256 }),
+      },
+      { default: [] },
+    ),
+  ),
 };
 
 export const deliverSection = {
