@@ -11,6 +11,7 @@ import { readMigrateConfig } from '../migrate/config.ts';
 import { issue, makeAuthority } from './certificates.ts';
 import { configureAppliance, ConfigProblems, PreflightError } from './configure.ts';
 import type { Configured } from './configure.ts';
+import { READERS } from './readers.ts';
 import { readSettings } from './settings.ts';
 
 const DAY_MS = 86_400_000;
@@ -164,10 +165,80 @@ describe('configure', function () {
     assert.equal(code, 3);
     assert.match(output, /too long for unix sockets/);
     await assert.rejects(stat(long), { code: 'ENOENT' });
-    await assert.rejects(
-      configureAppliance({ file: join(folder, 'appliance.yml'), home: home(), runtime: 'compose', progress: () => undefined }),
-      PreflightError,
-    );
+  });
+
+  describe('for containers', () => {
+    const [certFile, keyFile] = ['own.pem', 'own.key'];
+    const compose = (publishedPort = 8443): Promise<Configured> =>
+      configureAppliance({
+        file: join(folder, 'appliance.yml'),
+        home: home(),
+        runtime: 'compose',
+        publishedPort,
+        proxyAddress: '10.9.8.2',
+        progress: () => undefined,
+        now: NOW,
+      });
+    const shared = (reader: string): string => join(home(), 'state/for', reader);
+    const write = (text = FILE): Promise<void> => writeFile(join(folder, 'appliance.yml'), text);
+
+    it('gives each container what its own files name, to its user alone, and nothing else', async () => {
+      await write();
+      await compose();
+      const files = async (reader: string): Promise<readonly string[]> => [...(await snapshot(shared(reader))).keys()];
+      assert.deepEqual(await files('nginx'), ['tls/admin.key', 'tls/admin.pem', 'tls/api.key', 'tls/api.pem']);
+      assert.deepEqual(await files('redis'), ['redis/users.acl']);
+      assert.deepEqual(await files('mysql'), ['mysql/migrate']);
+      assert.ok((await files('im-core')).includes('internal_api/crm/key-k1'));
+      assert.ok(!(await files('im-core')).some((path) => path.startsWith('admin/') || path === 'mysql/migrate' || path === 'tls/api.key'));
+      for (const { name, uid } of READERS) {
+        for (const path of await files(name)) {
+          const { mode, uid: owner } = await stat(join(shared(name), path));
+          assert.deepEqual([mode & 0o777, owner], [0o600, uid], `${name} ${path}`);
+        }
+        assert.equal((await stat(shared(name))).mode & 0o777, 0o700);
+      }
+      const core = await loadImCoreConfig(join(home(), 'rendered/current/im-core.json'));
+      assert.deepEqual(core.server.tcp.proxy_from, ['10.9.8.2']);
+      assert.equal((await readFile(join(home(), 'state/runtime'), 'utf8')).trim(), 'compose');
+    });
+
+    it('changes nothing on a second run, and takes back what is no longer named', async () => {
+      await write();
+      await compose();
+      const before = await snapshot(home());
+      await compose();
+      assert.deepEqual(await snapshot(home()), before);
+      await write('port: 8443\n');
+      await compose();
+      assert.ok(!(await snapshot(shared('im-core'))).has('internal_api/crm/key-k1'));
+    });
+
+    it("hands on an operator's certificate, which the container could not read in its place", async () => {
+      const made = await issue(await makeAuthority(NOW), 'api.localhost', NOW);
+      await writeFile(join(folder, certFile), made.certificate, { mode: 0o600 });
+      await writeFile(join(folder, keyFile), made.key, { mode: 0o600 });
+      await write(`port: 8443\ntls: {api: {cert_file: ${join(folder, certFile)}, key_file: ${join(folder, keyFile)}}}\n`);
+      await compose();
+      assert.equal(await readFile(join(shared('nginx'), 'tls/own-api.key'), 'utf8'), made.key);
+      const rendered = await readFile(join(home(), 'rendered/current/nginx/http/api.conf'), 'utf8');
+      assert.match(rendered, /ssl_certificate \/appliance\/state\/tls\/own-api\.pem;/);
+    });
+
+    it('stops before anything is made when another port is published than the file says', async () => {
+      await write();
+      await assert.rejects(compose(443), (error) => error instanceof PreflightError && /APPLIANCE_PORT=8443/.test(error.message));
+      await assert.rejects(stat(home()), { code: 'ENOENT' });
+      const args = ['--file', join(folder, 'appliance.yml'), '--home', home(), '--runtime', 'compose', '--proxy-address', '10.9.8.2'];
+      assert.equal((await program([...args, '--published-port', '443'])).code, 3);
+      assert.equal((await program(args)).code, 2);
+    });
+
+    it('stops where the data are those of the other runtime', async () => {
+      await run();
+      await writeFile(join(home(), 'state/runtime'), 'process\n');
+      await assert.rejects(compose(), (error) => error instanceof PreflightError && /process runtime/.test(error.message));
+    });
   });
 
   it('is read by every service without a word too many or too few', async () => {

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { isStillGood, issue, makeAuthority } from './certificates.ts';
 import type { KeyPair } from './certificates.ts';
 import type { Settings } from './schema.ts';
+import type { StatePlace } from './state-place.ts';
 import { readIfThere, writePrivate, writeWhole } from './state.ts';
 
 export type Role = 'api' | 'im' | 'admin';
@@ -14,19 +15,24 @@ export interface Certificates {
 }
 
 /** The certificate of each name: the operator's by path, or one of our authority, made when missing or about to expire. */
-export async function ensureCertificates(state: string, settings: Settings, now: Date): Promise<Certificates> {
+export async function ensureCertificates(place: StatePlace, settings: Settings, now: Date): Promise<Certificates> {
+  const state = place.directory;
   const authority = await ensureAuthority(state, now);
   const renewed: Role[] = [];
   const files: [Role, { certFile: string; keyFile: string }][] = [];
   for (const role of ROLES) {
     const own = settings.tls[role];
     if (own !== null) {
-      files.push([role, { certFile: own.cert_file, keyFile: own.key_file }]);
+      files.push([
+        role,
+        { certFile: place.shownOwn(own.cert_file, `tls/own-${role}.pem`), keyFile: place.shownOwn(own.key_file, `tls/own-${role}.key`) },
+      ]);
       continue;
     }
-    const paths = { certFile: join(state, `tls/${role}.pem`), keyFile: join(state, `tls/${role}.key`) };
+    const [certificate, key] = [`tls/${role}.pem`, `tls/${role}.key`];
+    const paths = { certFile: join(state, certificate), keyFile: join(state, key) };
     if (await ensureCertificate(paths, authority, settings.domain[role], now)) renewed.push(role);
-    files.push([role, paths]);
+    files.push([role, { certFile: place.shown(certificate), keyFile: place.shown(key) }]);
   }
   return { files: Object.fromEntries(files) as Certificates['files'], renewed };
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Settings } from './schema.ts';
 import { redisAcl, redisUsers } from './render/redis-acl.ts';
+import type { StatePlace } from './state-place.ts';
 import { ensureSecret, writePrivate } from './state.ts';
 
 /** A key that a service may sign with, as it is rendered. */
@@ -41,16 +42,17 @@ const GENERATED: readonly string[] = [
   'admin/first_password',
 ];
 
-/** Makes what is missing below `state`. Secrets that are there stay; those written in the settings are copied to a file of their own. */
-export async function ensureSecrets(state: string, settings: Settings): Promise<Secrets> {
+/** Makes what is missing. Secrets that are there stay; those written in the settings are copied to a file of their own. */
+export async function ensureSecrets(place: StatePlace, settings: Settings): Promise<Secrets> {
+  const state = place.directory;
   for (const path of GENERATED) await ensureSecret(state, path);
   const passwords = new Map<string, string>();
   for (const user of redisUsers()) passwords.set(user, await ensureSecret(state, `redis/${user}`));
   await writePrivate(join(state, 'redis/users.acl'), redisAcl(passwords));
   return {
-    file: (path) => join(state, path),
-    internalApi: await services(state, 'internal_api', settings),
-    adminInternalApi: await services(state, 'admin_internal_api', settings),
+    file: (path) => place.shown(path),
+    internalApi: await services(place, 'internal_api', settings),
+    adminInternalApi: await services(place, 'admin_internal_api', settings),
   };
 }
 
@@ -62,29 +64,29 @@ const OWN: Readonly<Record<Door, (settings: Settings) => readonly [string, reado
   admin_internal_api: (settings) => [settings.admin_internal_api.service_name, ['im_config']],
 };
 
-async function services(state: string, door: Door, settings: Settings): Promise<readonly RenderedService[]> {
+async function services(place: StatePlace, door: Door, settings: Settings): Promise<readonly RenderedService[]> {
   const [own, allow] = OWN[door](settings);
   const authored: Settings['internal_api']['services'] = settings[door].services;
   const all = { [own]: { allow, keys: [] }, ...authored };
   const rendered: RenderedService[] = [];
   for (const [name, service] of Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    rendered.push({ name, allow: service.allow, keys: await keys(state, `${door}/${name}`, service.keys) });
+    rendered.push({ name, allow: service.allow, keys: await keys(place, `${door}/${name}`, service.keys) });
   }
   return rendered;
 }
 
 type AuthoredKeys = Settings['internal_api']['services'][string]['keys'];
 
-async function keys(state: string, folder: string, authored: AuthoredKeys): Promise<readonly RenderedKey[]> {
+async function keys(place: StatePlace, folder: string, authored: AuthoredKeys): Promise<readonly RenderedKey[]> {
   if (authored.length === 0) {
-    await ensureSecret(state, `${folder}/generated`);
-    return [{ id: 'generated', secret_file: join(state, folder, 'generated'), not_after: null }];
+    await ensureSecret(place.directory, `${folder}/generated`);
+    return [{ id: 'generated', secret_file: place.shown(`${folder}/generated`), not_after: null }];
   }
   const rendered: RenderedKey[] = [];
   for (const { id, secret, secret_file, not_after } of authored) {
-    const file = secret_file ?? join(state, folder, `key-${id}`);
-    if (secret !== null) await writePrivate(file, `${secret}\n`);
-    rendered.push({ id, secret_file: file, not_after });
+    const path = `${folder}/key-${id}`;
+    if (secret !== null) await writePrivate(join(place.directory, path), `${secret}\n`);
+    rendered.push({ id, secret_file: secret_file === null ? place.shown(path) : place.shownOwn(secret_file, path), not_after });
   }
   return rendered;
 }

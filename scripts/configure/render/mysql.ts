@@ -6,6 +6,8 @@ export interface MysqlConfigOptions {
   readonly socketPath: string;
   /** Address and port to listen on besides the socket; without it there is no TCP at all. */
   readonly tcp?: { readonly address: string; readonly port: number };
+  /** On disk, unlike /tmp: sorts of a large ALTER TABLE land here. Default /var/tmp. */
+  readonly temporaryDirectory?: string;
   /** Default 256. */
   readonly bufferPoolMiB?: number;
   /** Default 300: three pools of services, their relays and an operator. */
@@ -15,7 +17,8 @@ export interface MysqlConfigOptions {
 }
 
 export function mysqlConfig(options: MysqlConfigOptions): string {
-  const { generated, dataDirectory, socketPath, tcp, bufferPoolMiB = 256, maxConnections = 300, durable = true } = options;
+  const { generated, dataDirectory, socketPath, tcp, temporaryDirectory = '/var/tmp' } = options;
+  const { bufferPoolMiB = 256, maxConnections = 300, durable = true } = options;
   return [
     `# generated ${generated}`,
     '[mysqld]',
@@ -24,8 +27,7 @@ export function mysqlConfig(options: MysqlConfigOptions): string {
     ...(tcp === undefined ? ['skip-networking=ON', 'auto-generate-certs=OFF'] : [`bind-address=${tcp.address}`, `port=${tcp.port}`]),
     'mysqlx=OFF',
     'skip-name-resolve=ON',
-    '# On disk, unlike /tmp: sorts of a large ALTER TABLE land here.',
-    'tmpdir=/var/tmp',
+    `tmpdir=${temporaryDirectory}`,
     'secure-file-priv=NULL',
     'local-infile=OFF',
     'character-set-server=utf8mb4',

@@ -39,7 +39,7 @@ function sharedWords({ generated, layout, names, addresses, maxBodyBytes }: Ngin
   return {
     generated,
     load_module: streamModule === undefined ? '' : `load_module ${streamModule};`,
-    worker_user: workerUser,
+    worker_user: workerUser === undefined ? '' : `user ${workerUser};`,
     run,
     resolver: resolverLine(layout, Object.values(addresses)),
     max_body_size: maxBodyBytes.toString(),

@@ -38,10 +38,10 @@ export function imCore({ settings, layout, secrets, certificates }: RenderInput)
     control_database: DATABASES.control,
     domain,
     server: {
-      http: { ...server.http, listen: layout.coreHttp, socket_owner_uid: layout.nginx.workerUid },
+      http: { ...server.http, listen: layout.coreHttp.listen, socket_owner_uid: layout.nginx.workerUid },
       tcp: {
         ...server.tcp,
-        listen: layout.coreTls,
+        listen: layout.coreTls.listen,
         socket_owner_uid: layout.nginx.workerUid,
         proxy_from: layout.proxyFrom,
         cert_file: certificates.files.im.certFile,
@@ -61,7 +61,7 @@ export function imCore({ settings, layout, secrets, certificates }: RenderInput)
     },
     admin_internal_api: {
       enabled: admin_internal_api.enabled,
-      base: httpBase(layout.hotgoHttp),
+      base: httpBase(layout.hotgoHttp.address),
       service_name: admin_internal_api.service_name,
       key: { id: keyId, secret_file },
       timeout_ms: admin_internal_api.timeout_ms,
@@ -92,7 +92,7 @@ export function hotgoAdminApi({ settings, layout, secrets }: RenderInput): Partl
     mysql: { ...shared.mysql, database: DATABASES.hotgo },
     ops: { listen: layout.hotgoOps },
     tenants: settings.tenants.map(({ code }) => ({ code })),
-    server: { http: { ...server.http, listen: layout.hotgoHttp, socket_owner_uid: layout.nginx.workerUid } },
+    server: { http: { ...server.http, listen: layout.hotgoHttp.listen, socket_owner_uid: layout.nginx.workerUid } },
     admin: {
       first_admin: { ...admin.first_admin, password_file: secrets.file('admin/first_password') },
       access_ttl_ms: admin.access_ttl_ms,
@@ -104,13 +104,13 @@ export function hotgoAdminApi({ settings, layout, secrets }: RenderInput): Partl
       time_window_seconds: admin_internal_api.time_window_seconds,
       services: secrets.adminInternalApi,
     },
-    im_core: { base: httpBase(layout.coreHttp), service_name: 'hotgo-admin', key: { id, secret_file } },
+    im_core: { base: httpBase(layout.coreHttp.address), service_name: 'hotgo-admin', key: { id, secret_file } },
   };
 }
 
 export function migrate({ settings, layout, secrets }: RenderInput): MigrateConfig {
   return {
-    mysql: { address: layout.mysql, user: 'migrate', password_file: secrets.file('mysql/migrate') },
+    mysql: { address: layout.mysql.address, user: 'migrate', password_file: secrets.file('mysql/migrate') },
     control_database: DATABASES.control,
     hotgo_database: DATABASES.hotgo,
     tenants: tenants(settings),
@@ -118,7 +118,7 @@ export function migrate({ settings, layout, secrets }: RenderInput): MigrateConf
       name,
       password_file: secrets.file(`mysql/${name}`),
     })),
-    kafka: { enabled: settings.kafka.enabled, brokers: [layout.kafkaBroker], topics: topics(settings) },
+    kafka: { enabled: settings.kafka.enabled, brokers: [broker(layout)], topics: topics(settings) },
   };
 }
 
@@ -130,11 +130,11 @@ function common(user: string, { settings, layout, secrets }: CommonInput) {
   const { enabled, retry_backoff_ms, max_retry_count } = settings.kafka;
   return {
     log: settings.log,
-    mysql: { address: layout.mysql, user, password_file: secrets.file(`mysql/${user}`) },
-    redis: { address: layout.redis, user, password_file: secrets.file(`redis/${user}`) },
+    mysql: { address: layout.mysql.address, user, password_file: secrets.file(`mysql/${user}`) },
+    redis: { address: layout.redis.address, user, password_file: secrets.file(`redis/${user}`) },
     kafka: {
       enabled,
-      brokers: [layout.kafkaBroker],
+      brokers: [broker(layout)],
       signing_keys: Object.fromEntries(signers.map((service) => [service, secrets.file(`kafka/${service}`)])),
       topics: topics(settings),
       retry_backoff_ms,
@@ -159,4 +159,8 @@ function tenants(settings: Settings): readonly { code: string; database: string 
 /** An address as a base for HTTP: a socket stays as it is. */
 function httpBase(address: string): string {
   return address.startsWith('unix:') ? address : `http://${address}`;
+}
+
+function broker({ kafka: { advertised, port } }: Layout): string {
+  return `${advertised}:${port}`;
 }
