@@ -13,7 +13,7 @@ import { buildOnce, recipeHash } from './build-once.ts';
 import { run } from './command.ts';
 import { debianMirror } from './debian-mirror.ts';
 
-const SUITE = 'sid';
+export const SUITE = 'sid';
 const PACKAGES = [
   'util-linux', // setpriv
   'mysql-server-core',
@@ -54,8 +54,7 @@ export interface ServerVersions {
 /** Path of the server root; built by the first caller, about 15 s and 150 MB of packages. */
 export async function serverRoot(deps: BuildDeps): Promise<string> {
   return buildOnce(deps, `server-root-${recipeHash(SUITE, PACKAGES, UNUSED, ACCOUNTS, RECIPE)}`, async (directory) => {
-    await installPrograms(deps.cache, { mmdebstrap: ['mmdebstrap', 'debian-archive-keyring'] }, deps.progress);
-    await unpack(deps, directory);
+    await unpackPackages(deps, directory, PACKAGES);
     await furnish(directory);
     await recordVersions(directory);
   });
@@ -74,7 +73,9 @@ export async function javaHome(root: string): Promise<string> {
   return `/usr/lib/jvm/${name}`;
 }
 
-async function unpack({ progress }: BuildDeps, directory: string): Promise<void> {
+/** Unpacks Debian packages, and what they need, into an empty directory. */
+export async function unpackPackages({ cache, progress }: BuildDeps, directory: string, packages: readonly string[]): Promise<void> {
+  await installPrograms(cache, { mmdebstrap: ['mmdebstrap', 'debian-archive-keyring'] }, progress);
   const options = {
     // The archive's own lists may be older than the date they promise, on a mirror or an offline copy.
     'Acquire::Check-Valid-Until': 'false',
@@ -88,7 +89,7 @@ async function unpack({ progress }: BuildDeps, directory: string): Promise<void>
       '--variant=extract',
       '--format=directory',
       ...Object.entries(options).map(([name, value]) => `--aptopt=${name} "${value}"`),
-      `--include=${PACKAGES.join(',')}`,
+      `--include=${packages.join(',')}`,
       SUITE,
       directory,
       await debianMirror(),
@@ -97,7 +98,8 @@ async function unpack({ progress }: BuildDeps, directory: string): Promise<void>
   );
 }
 
-async function furnish(directory: string): Promise<void> {
+/** Makes of unpacked packages what programs find in order: accounts, links, names. */
+export async function furnish(directory: string): Promise<void> {
   await chmod(directory, 0o755); // It began as a private temporary directory.
   await Promise.all(UNUSED.map((path) => rm(join(directory, path), { recursive: true, force: true })));
   for (const name of ['bin', 'sbin', 'lib', 'lib64']) {
