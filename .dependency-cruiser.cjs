@@ -12,6 +12,7 @@ const DOORS = {
   'public-api': [],
   'internal-api': ['domain'],
   'admin-api': ['domain'],
+  'tenant-config': [], // im-core only: what the back office says about tenants
   callbacks: [],
   notices: [],
   relay: [],

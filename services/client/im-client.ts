@@ -46,7 +46,7 @@ const LONGEST_BACKOFF_MS = 5000;
 const SEND_DEADLINE_MS = 60_000;
 
 /** After these the same device must not come back by itself: it would throw out whoever replaced it, or ask for ever. */
-const FINAL_KICKS: ReadonlySet<unknown> = new Set(['REPLACED', 'ACCOUNT_SUSPENDED', 'DEVICE_REMOVED', 'LOGGED_OUT']);
+const FINAL_KICKS: ReadonlySet<unknown> = new Set(['REPLACED', 'ACCOUNT_SUSPENDED', 'TENANT_DISABLED', 'DEVICE_REMOVED', 'LOGGED_OUT']);
 
 /** A device that stays logged in: it reconnects with backoff, and its pushes come out of one place whatever connection they came in. */
 export class ImClient implements Requester {

@@ -61,6 +61,8 @@ import { Sessions } from './gateway/sessions.ts';
 import { gatewaySettings } from './gateway/settings.ts';
 import { internalApi } from './internal-api/internal-api.ts';
 import { publicApi } from './public-api/public-api.ts';
+import { openTenantDirectory } from './tenant-config/open-directory.ts';
+import type { TenantDirectory } from './tenant-config/tenant-directory.ts';
 
 /** What the rooms share. */
 interface Base {
@@ -79,6 +81,9 @@ interface Base {
   readonly sessions: Sessions;
   readonly processId: string;
   readonly tokens: SignedTokens;
+  /** Undefined where the back office is not asked. */
+  readonly directory: TenantDirectory | undefined;
+  readonly assertTenant: (tenant: string) => void;
 }
 
 /** Heartbeat that clients are asked for (ms). @see NET-14 */
@@ -99,6 +104,7 @@ async function main(path: string): Promise<void> {
     patiently(part('mysql', () => base.control.select('SELECT 1'), () => closeAll(base)), log), // prettier-ignore
     patiently(part('redis', () => connectRedis(base.redis), () => closeRedis(base.redis)), log), // prettier-ignore
     patiently(base.lease, log),
+    ...(base.directory === undefined ? [] : [base.directory]),
     patiently(
       part('redis (waiting)', () => connectRedis(waiting)),
       log,
@@ -127,8 +133,17 @@ async function openBase(config: ImCoreConfig, log: Log): Promise<Base> {
   const key = Buffer.from(await readSecret(config.auth.token_key_file), 'base64url');
   const tokens = new SignedTokens({ key, audience: 'im-client', ttlMs: config.auth.access_ttl_ms, clock: systemClock });
   const metrics = new Metrics().collectProcess();
+  const sessions = new Sessions();
+  const directory = await openTenantDirectory({ redis, log, metrics }, config.admin_internal_api);
+  directory?.on('closed', (tenant) => sendAway(sessions, tenant));
+  const assertTenant = (tenant: string): void => directory?.assertActive(tenant);
   const shared = { config, log, metrics, mysql, control, databases, redis, redisLogin, epoch, lists, lease, processId, tokens };
-  return { ...shared, queue: new DeliverQueue(redis), sessions: new Sessions() };
+  return { ...shared, queue: new DeliverQueue(redis), sessions, directory, assertTenant };
+}
+
+/** A tenant was closed. Whoever is let in at the same moment is seen by AUTH's second look. */
+function sendAway(sessions: Sessions, tenant: string): void {
+  for (const session of [...sessions.all()]) if (session.tenant === tenant) session.kick('TENANT_DISABLED');
 }
 
 async function closeAll({ control, databases }: Base): Promise<void> {
@@ -170,15 +185,15 @@ function writerLimits(own: ImCoreConfig['message']['writers'][number] | undefine
 }
 
 async function buildGateway(base: Base): Promise<readonly Part[]> {
-  const { config, log, metrics, sessions, lease, redis, processId, databases, tokens } = base;
+  const { config, log, metrics, sessions, lease, redis, processId, databases, tokens, assertTenant } = base;
   const tenants = buildTenants(base);
   const presence = (tenant: string): PresenceDeps => ({ redis, keys: new Keys(tenant), processId });
   const auth = new Auth({
     clock: systemClock,
     log,
     sessions,
-    verifyAccessToken: (token) => verifyAccessToken({ tokens, databases }, token),
-    recheck: (identity) => assertStanding({ databases }, identity),
+    verifyAccessToken: (token) => verifyAccessToken({ tokens, databases, assertTenant }, token),
+    recheck: (identity) => assertStanding({ databases, assertTenant }, identity),
     bindDevice: (session) => bindDevice(presence(session.tenant), session),
     unbindDevice: (session) => unbindDevice(presence(session.tenant), session),
     syncEpoch: (tenant) => syncEpoch(mustGet(databases, tenant)),
@@ -269,10 +284,11 @@ async function buildConsumer(base: Base): Promise<KafkaConsumer | undefined> {
 }
 
 async function buildHttp(base: Base): Promise<Part> {
-  const { config, log, databases, tokens, redis, lease, queue } = base;
+  const { config, log, databases, tokens, assertTenant, redis, lease, queue } = base;
   const login = {
     tokens,
     databases,
+    assertTenant,
     passwords: new Passwords(),
     pause: new LoginPause(redis, 'im:login:'),
     clock: systemClock,
@@ -296,7 +312,10 @@ async function buildHttp(base: Base): Promise<Part> {
   return part('http', () => nonces.open(systemClock.nowMs()).then(() => server.start()), () => server.stop()); // prettier-ignore
 }
 
-function buildOps({ config, log, metrics, control, redis, lease, sessions }: Base, consumer: KafkaConsumer | undefined): OpsServer {
+function buildOps(
+  { config, log, metrics, control, redis, lease, sessions, directory }: Base,
+  consumer: KafkaConsumer | undefined,
+): OpsServer {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   const dependencies: Dependency[] = [
     { name: 'mysql', required: true, check: () => control.select('SELECT 1') },
@@ -305,6 +324,9 @@ function buildOps({ config, log, metrics, control, redis, lease, sessions }: Bas
   ];
   const kafka = (): Promise<void> =>
     consumer?.healthy() === true ? Promise.resolve() : Promise.reject(new Error('no broker was heard lately'));
+  const backOffice = (): Promise<void> =>
+    directory?.isFresh === true ? Promise.resolve() : Promise.reject(new Error('the last question got no answer'));
+  if (directory !== undefined) dependencies.push({ name: 'hotgo-admin-api', required: false, check: backOffice });
   if (consumer !== undefined) dependencies.push({ name: 'kafka', required: false, check: kafka });
   return new OpsServer(
     { listen: config.ops.listen, service: 'im-core', version, configHash: config.config_hash },

@@ -34,6 +34,7 @@ export function authRouter(deps: PublicApiDeps): Router {
     const body = parseBody(registerBody, request);
     const db = deps.login.databases.get(body.tenant_code);
     if (db === undefined) throw new Refusal('RESOURCE_NOT_FOUND', 'no such tenant', { field: 'tenant_code' });
+    deps.login.assertTenant(body.tenant_code);
     const { passwords } = deps.login;
     const { name, password, display_name: displayName } = body;
     const user = await registerUser(

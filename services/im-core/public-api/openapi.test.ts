@@ -13,6 +13,7 @@ describe('page of the client HTTP API', () => {
   const mounts = publicApi({
     login: {
       databases: new Map(),
+      assertTenant: () => undefined,
       clock: systemClock,
       refreshTtlMs: 1,
       tokens: new SignedTokens({ key: Buffer.alloc(32), audience: 'x', ttlMs: 1, clock: systemClock }),

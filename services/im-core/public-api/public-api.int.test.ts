@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import supertest from 'supertest';
+import { Refusal } from '#shared/contract/reasons.ts';
 import { systemClock } from '#shared/platform/clock/clock.ts';
 import { createApp } from '#shared/platform/http/app.ts';
 import { silentLog } from '#shared/platform/log/log.ts';
@@ -26,13 +27,18 @@ describe('client HTTP API', () => {
   let app: ReturnType<typeof createApp>;
   let lastId = 9_007_199_254_740_992n; // Above what a JSON number can hold.
   let queueIsAway = false;
+  let isClosed = false;
   const jobs: DeliverJob[] = [];
 
   before(async () => {
     [fresh, redis] = await Promise.all([freshDatabase('tenant'), freshRedis()]);
     const databases = new Map([['default', fresh.open()]]);
+    const assertTenant = (): void => {
+      if (isClosed) throw new Refusal('TENANT_DISABLED');
+    };
     const login = {
       databases,
+      assertTenant,
       clock: systemClock,
       refreshTtlMs: 60_000,
       tokens: new SignedTokens({ key: Buffer.alloc(32, 1), audience: 'im', ttlMs: 900_000, clock: systemClock }),
@@ -86,6 +92,23 @@ describe('client HTTP API', () => {
     assert.equal((await call('post', '/v1/auth/logout', anna.token)).status, 200);
     assert.equal((await get('/v1/me', anna.token)).code, 40101);
     assert.equal((await post('/v1/auth/refresh', { refresh_token: renewed.data['refresh_token'] })).code, 40101);
+  });
+
+  it('serves nobody of a closed tenant: no login, no request, no new account', async () => {
+    const { token } = await person('closing');
+    isClosed = true;
+    try {
+      const body = { name: 'closing', password: 'correct horse', device_id: '7', platform: 'test' };
+      const replies = [
+        await get('/v1/me', token),
+        await post('/v1/auth/login', body),
+        await post('/v1/auth/register', { ...body, name: 'new' }),
+      ];
+      for (const { status, data } of replies) assert.deepEqual([status, data['reason']], [403, 'TENANT_DISABLED']);
+    } finally {
+      isClosed = false;
+    }
+    assert.equal((await get('/v1/me', token)).status, 200);
   });
 
   it('asks for a token everywhere but at the door', async () => {

@@ -35,7 +35,7 @@ export function eventFrame(notice: EventNotice): PushFrame {
 }
 
 /** Why the server ends a session. REPLACED: the same device logged in again; the client does not reconnect by itself then. */
-export type KickReason = 'REPLACED' | 'ACCOUNT_SUSPENDED' | 'DEVICE_REMOVED' | 'LOGGED_OUT' | 'SHUTDOWN';
+export type KickReason = 'REPLACED' | 'ACCOUNT_SUSPENDED' | 'TENANT_DISABLED' | 'DEVICE_REMOVED' | 'LOGGED_OUT' | 'SHUTDOWN';
 
 export function kickFrame(reason: string): PushFrame {
   return { command: COMMANDS.KICK, body: pushBody({ reason }) };

@@ -17,6 +17,8 @@ export interface Identity {
 export interface AuthenticateDeps {
   readonly tokens: SignedTokens;
   readonly databases: TenantDatabases;
+  /** @throws {Refusal} TENANT_DISABLED: the tenant exists and is closed */
+  readonly assertTenant: (tenant: string) => void;
 }
 
 /** Claims beside `sub` (user id): tenant code, device id, the user's and the device's auth_version. */
@@ -35,11 +37,11 @@ export async function issueAccessToken(tokens: SignedTokens, identity: Identity)
  * Reads an access token and asks the tenant database whether its holder may still come in: a ban, a password reset, a logout everywhere or a
  * kick of the device raises a version, and the token is refused although its signature holds.
  *
- * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED
+ * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED | TENANT_DISABLED
  * @see G-14 @see USR-03 @see USR-07
  */
-export async function verifyAccessToken({ tokens, databases }: AuthenticateDeps, token: string): Promise<Identity> {
-  const claims = await tokens.read(token, CLAIMS);
+export async function verifyAccessToken(deps: AuthenticateDeps, token: string): Promise<Identity> {
+  const claims = await deps.tokens.read(token, CLAIMS);
   const identity: Identity = {
     tenant: claims.get('ten') ?? '',
     userId: parseId(claims.get('sub'), 'sub'),
@@ -47,16 +49,19 @@ export async function verifyAccessToken({ tokens, databases }: AuthenticateDeps,
     authVersion: parseId(claims.get('av'), 'av', 0n),
     deviceVersion: parseId(claims.get('dv'), 'dv', 0n),
   };
-  await assertStanding({ databases }, identity);
+  await assertStanding(deps, identity);
   return identity;
 }
 
 /**
  * The second look, for whoever let a session in meanwhile: what was raised between the first look and now is seen.
  *
- * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED
+ * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED | TENANT_DISABLED
  */
-export async function assertStanding({ databases }: Pick<AuthenticateDeps, 'databases'>, identity: Identity): Promise<void> {
+export async function assertStanding(
+  { databases, assertTenant }: Pick<AuthenticateDeps, 'databases' | 'assertTenant'>,
+  identity: Identity,
+): Promise<void> {
   const db = databases.get(identity.tenant);
   const standing = db === undefined ? undefined : await findStanding(db, identity.userId, identity.deviceId);
   if (standing === undefined) throw new Refusal('UNAUTHORIZED', 'the token is not valid');
@@ -64,6 +69,7 @@ export async function assertStanding({ databases }: Pick<AuthenticateDeps, 'data
   if (standing.authVersion !== identity.authVersion || standing.deviceVersion !== identity.deviceVersion) {
     throw new Refusal('UNAUTHORIZED', 'this session was ended');
   }
+  assertTenant(identity.tenant);
 }
 
 /** @throws {Refusal} ACCOUNT_SUSPENDED | UNAUTHORIZED (deleted) */

@@ -24,6 +24,7 @@ describe('accounts and sessions', () => {
   let deps: LoginDeps;
   let lastId = 1_000n;
   let addresses = 0;
+  let isClosed = false;
   const clock = new HandClock(Date.now());
   const ids = { next: () => (lastId += 1n) };
 
@@ -32,7 +33,10 @@ describe('accounts and sessions', () => {
     db = fresh.open();
     const tokens = new SignedTokens({ key: Buffer.alloc(32, 1), audience: 'im', ttlMs: 900_000, clock });
     const pause = new LoginPause(redis.redis, `${redis.code}:login:`);
-    deps = { tokens, passwords, pause, clock, databases: new Map([['default', db]]), refreshTtlMs: 60_000 };
+    const assertTenant = (): void => {
+      if (isClosed) throw new Refusal('TENANT_DISABLED');
+    };
+    deps = { tokens, passwords, pause, clock, databases: new Map([['default', db]]), refreshTtlMs: 60_000, assertTenant };
   });
   after(async () => {
     await Promise.all([fresh.drop(), redis.close()]);
@@ -84,6 +88,21 @@ describe('accounts and sessions', () => {
     assert.equal(await reason(login('carl', { password: 'wrong password' })), 'UNAUTHORIZED');
     assert.equal(await reason(login('nobody')), 'UNAUTHORIZED');
     assert.equal(await reason(login('carl', { tenant: 'elsewhere' })), 'UNAUTHORIZED');
+  });
+
+  it('lets nobody of a closed tenant in, and tells only who knows the password (TENANT_DISABLED)', async () => {
+    await register('carla');
+    const session = await login('carla');
+    isClosed = true;
+    try {
+      assert.equal(await reason(login('carla', { password: 'wrong password' })), 'UNAUTHORIZED');
+      assert.equal(await reason(login('carla')), 'TENANT_DISABLED');
+      assert.equal(await reason(refreshSession(deps, session.refreshToken)), 'TENANT_DISABLED');
+      assert.equal(await reason(verifyAccessToken(deps, session.accessToken)), 'TENANT_DISABLED');
+    } finally {
+      isClosed = false;
+    }
+    assert.equal(await reason(refreshSession(deps, session.refreshToken)), 'accepted');
   });
 
   it('never logs a service user in (X-53)', async () => {

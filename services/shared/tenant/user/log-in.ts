@@ -47,13 +47,14 @@ export interface Session {
  * Lets a person in on one device; the device's earlier session ends with it. An unknown tenant, an unknown name and a wrong password look alike
  * and take the same work.
  *
- * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED | RATE_LIMITED (with retry_after_ms) | BUSY
+ * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED | TENANT_DISABLED | RATE_LIMITED (with retry_after_ms) | BUSY
  * @see G-14
  */
 export async function logIn(deps: LoginDeps, login: Login): Promise<Session> {
   const db = deps.databases.get(login.tenant);
   const account = await tryPassword(deps, db, login);
   if (db === undefined || account === undefined) throw new Refusal('UNAUTHORIZED', 'name or password is wrong');
+  deps.assertTenant(login.tenant);
   assertAccount(account);
   const { userId } = account;
   return db.transaction(async (tx) => {
@@ -97,12 +98,13 @@ async function openSession(
  * Changes a refresh token for a new pair. A token works once: when it comes a second time, two hold it and one of them stole it,
  * so the device's session ends for both.
  *
- * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED
+ * @throws {Refusal} UNAUTHORIZED | ACCOUNT_SUSPENDED | TENANT_DISABLED
  */
 export async function refreshSession(deps: LoginDeps, token: string): Promise<Session> {
   const tenant = tenantOfRefreshToken(token);
   const db = tenant === undefined ? undefined : deps.databases.get(tenant);
   if (tenant === undefined || db === undefined) throw ended();
+  deps.assertTenant(tenant);
   // A theft must commit what ends the session, so the transaction reports it instead of throwing.
   const session = await db.transaction(async (tx) => {
     const held = await lockRefreshToken(tx, token);
