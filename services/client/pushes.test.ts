@@ -21,6 +21,18 @@ describe('Pushes', () => {
     );
   });
 
+  it('loses none of two that come in one read', async () => {
+    const pushes = new Pushes();
+    const first = pushes.next('any', () => true);
+    pushes.add(push(1));
+    pushes.add(push(2));
+    assert.equal((await first).sequenceId, 1);
+    assert.deepEqual(
+      pushes.drain().map(({ sequenceId }) => sequenceId),
+      [2],
+    );
+  });
+
   it('says what did not come', async () => {
     await assert.rejects(new Pushes().next('the EVENT', numbered(1), 1), /the EVENT did not come within 1 ms/);
   });

@@ -27,8 +27,12 @@ export class Pushes {
 
   add(push: Push): void {
     const waiter = [...this.#waiters].find(({ accepts }) => accepts(push));
-    if (waiter === undefined) this.#kept.push(push);
-    else waiter.resolve(push);
+    if (waiter === undefined) {
+      this.#kept.push(push);
+      return;
+    }
+    this.#waiters.delete(waiter); // now and not when it wakes: the next push of the same read is not his
+    waiter.resolve(push);
   }
 
   /** Nothing will come any more: those who wait get `error`. What is kept can still be taken. */
