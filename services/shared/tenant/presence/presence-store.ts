@@ -23,7 +23,7 @@ local key, device, process, connection, ttl = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local value = redis.call('HGET', key, device)
-local holder = value and string.match(value, '^[^|]*|([^|]*)|')
+local holder, expires = string.match(value or '', '^[^|]*|([^|]*)|(%d+)')
 local function write()
   redis.call('HSET', key, device, process .. '|' .. connection .. '|' .. string.format('%.0f', now + ttl))
   redis.call('PEXPIRE', key, ttl)
@@ -37,7 +37,8 @@ const REFRESH = new Script(`${HEAD}
 if not holder then write() return 'LAPSED' end
 if holder ~= connection then return 'REPLACED' end
 write()
-return 'OK'`);
+-- The key lives as long as any device of the user; whoever reads it passes by a field that ran out, so this one missed what came.
+return tonumber(expires) < now and 'LAPSED' or 'OK'`);
 const UNBIND = new Script(`${HEAD}
 if holder == connection then redis.call('HDEL', key, device) end
 return 'OK'`);
