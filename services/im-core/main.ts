@@ -55,6 +55,7 @@ import { commandConsumer } from './consumers/command-handler.ts';
 import { DeliverWorker } from './deliver/deliver-worker.ts';
 import { deliverMetrics } from './deliver/hand-over.ts';
 import { InboxReader } from './deliver/inbox-reader.ts';
+import { Sweeper } from './deliver/sweeper.ts';
 import { TenantDelivery } from './deliver/tenant-delivery.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { Sessions } from './gateway/sessions.ts';
@@ -109,7 +110,7 @@ async function main(path: string): Promise<void> {
       part('redis (waiting)', () => connectRedis(waiting)),
       log,
     ),
-    patiently(buildWorker(base, waiting), log),
+    ...buildDelivery(base, waiting),
     buildInbox(base),
     ...(consumer === undefined ? [] : [consumer]),
     ...gateway,
@@ -236,8 +237,9 @@ async function buildGateway(base: Base): Promise<readonly Part[]> {
   return [writers, part('task pool', () => Promise.resolve(), () => pool.idle()), gateway]; // prettier-ignore
 }
 
-function buildWorker(base: Base, waiting: Redis): DeliverWorker {
-  const { config, log, sessions, redis, processId, databases, lists, epoch } = base;
+/** The worker of the delivery queue and, for each tenant, the sweeper that finds what never came into it. */
+function buildDelivery(base: Base, waiting: Redis): readonly Part[] {
+  const { config, log, sessions, redis, processId, databases, lists, epoch, queue } = base;
   const metrics = deliverMetrics(base.metrics);
   const tenants = new Map(
     config.tenants.map(({ code }) => {
@@ -246,10 +248,15 @@ function buildWorker(base: Base, waiting: Redis): DeliverWorker {
     }),
   );
   const owner = new ShardOwner(redis, epoch, processId);
-  return new DeliverWorker(
+  const worker = new DeliverWorker(
     { owner, redis, waiting, base: '', tenants, metrics, log },
     { workers: config.deliver.workers, takeTimeoutMs: config.deliver.take_timeout_ms },
   );
+  const sweepers = config.tenants.map(({ code }) => {
+    const deps = { tenant: code, db: mustGet(databases, code), lists: mustGet(lists, code), epoch, queue, owner, clock: systemClock, log };
+    return new Sweeper(deps);
+  });
+  return [patiently(worker, log), ...sweepers];
 }
 
 function buildInbox({ sessions, redisLogin, processId, log }: Base): Part {

@@ -1,137 +1,38 @@
 import assert from 'node:assert/strict';
 import { COMMANDS } from '#shared/contract/commands.ts';
-import { silentLog } from '#shared/platform/log/log.ts';
-import { Metrics } from '#shared/platform/metrics/metrics.ts';
-import type { Redis } from '#shared/platform/redis/redis.ts';
-import { DeliverQueue } from '#shared/tenant/deliver/deliver-queue.ts';
+import type { DeliverQueue } from '#shared/tenant/deliver/deliver-queue.ts';
 import { DialogLists } from '#shared/tenant/deliver/dialog-lists.ts';
 import { Epoch } from '#shared/tenant/deliver/epoch.ts';
 import { ShardOwner } from '#shared/tenant/deliver/shard-owner.ts';
-import { Keys } from '#shared/tenant/dialog/keys.ts';
+import type { Keys } from '#shared/tenant/dialog/keys.ts';
 import { markRead } from '#shared/tenant/dialog/mark-read.ts';
 import { applyReadStep } from '#shared/tenant/dialog/read-step.ts';
 import { unreadAt } from '#shared/tenant/dialog/unread-count.ts';
-import { bindDevice, unbindDevice } from '#shared/tenant/presence/presence-store.ts';
-import { ChatWorld, textMessage } from '#shared/testing/chat-world.ts';
-import { freshRedis } from '#shared/testing/redis.ts';
+import { unbindDevice } from '#shared/tenant/presence/presence-store.ts';
+import { textMessage } from '#shared/testing/chat-world.ts';
+import type { ChatWorld } from '#shared/testing/chat-world.ts';
+import { DeliveryWorld } from '#shared/testing/delivery-world.ts';
+import type { FakeSession } from '#shared/testing/delivery-world.ts';
 import type { FreshRedis } from '#shared/testing/redis.ts';
 import { eventually } from '#shared/testing/wait.ts';
-import { Sessions } from '../gateway/sessions.ts';
-import type { OutFrame, PushExpectation, Session } from '../gateway/sessions.ts';
-import { DeliverWorker } from './deliver-worker.ts';
-import { deliverMetrics } from './hand-over.ts';
-import { TenantDelivery } from './tenant-delivery.ts';
-
-/** A device that keeps what is pushed to it. */
-class FakeSession implements Session {
-  readonly tenant = 'default';
-  readonly realIp = '203.0.113.9';
-  readonly userId: bigint;
-  readonly deviceId: bigint;
-  readonly connectionId: string;
-  readonly frames: { command: number; data: Record<string, unknown> }[] = [];
-  accepts = true;
-  readonly waiting: PushExpectation[] = [];
-
-  constructor(userId: bigint, deviceId: bigint, connectionId: string) {
-    this.userId = userId;
-    this.deviceId = deviceId;
-    this.connectionId = connectionId;
-  }
-
-  push(frame: OutFrame, expectation?: PushExpectation): boolean {
-    if (this.accepts && expectation !== undefined) this.waiting.push(expectation);
-    if (this.accepts)
-      this.frames.push({ command: frame.command, data: (JSON.parse(frame.body.toString()) as { data: Record<string, unknown> }).data });
-    return this.accepts;
-  }
-
-  kick(): void {
-    this.accepts = false;
-  }
-
-  close(): void {
-    this.accepts = false;
-  }
-
-  get messages(): string[] {
-    return this.frames.filter(({ command }) => command === COMMANDS.MESSAGE).map(({ data }) => String(data.msg_id));
-  }
-}
-
-interface Process {
-  readonly worker: DeliverWorker;
-  readonly sessions: Sessions;
-  readonly redis: Redis;
-  readonly processId: string;
-}
 
 describe('DeliverWorker', () => {
+  let delivery: DeliveryWorld;
   let world: ChatWorld;
   let server: FreshRedis;
   let lists: DialogLists;
   let queue: DeliverQueue;
-  let process: Process;
-  const running: DeliverWorker[] = [];
-  let counter = 0;
 
-  const keys = (): Keys => new Keys('default', `${server.code}:`);
-
-  async function startProcess(): Promise<Process> {
-    const base = `${server.code}:`;
-    const [redis, waiting] = [await server.connect(), await server.connect()];
-    const processId = `p${String((counter += 1))}`;
-    const epoch = new Epoch(redis, base);
-    const sessions = new Sessions();
-    const metrics = deliverMetrics(new Metrics());
-    const delivery = new TenantDelivery({
-      tenant: 'default',
-      db: world.db,
-      lists: new DialogLists({ redis, epoch, keys: keys(), base }),
-      epoch,
-      handOver: { sessions, redis, processId, base },
-      metrics,
-      log: silentLog,
-    });
-    const owner = new ShardOwner(redis, epoch, processId, base);
-    const deps = { owner, redis, waiting, base, tenants: new Map([['default', delivery]]), metrics, log: silentLog };
-    const worker = new DeliverWorker(deps, { workers: 8, takeTimeoutMs: 1_000 });
-    await worker.start();
-    running.push(worker);
-    return { worker, sessions, redis, processId };
-  }
-
-  async function connect(userId: bigint, deviceId = 2n, to = process): Promise<FakeSession> {
-    const session = new FakeSession(userId, deviceId, `c${String((counter += 1)).padStart(6, '0')}`);
-    await bindDevice({ redis: to.redis, keys: keys(), processId: to.processId }, session);
-    to.sessions.bind(session);
-    return session;
-  }
-
-  const unread = async (userId: bigint, conversationId: bigint): Promise<number> => {
-    const dialogs = await lists.changedSince(userId, 0n, 100);
-    return dialogs.find((dialog) => dialog.conversationId === conversationId.toString())?.unread ?? 0;
-  };
-  const inStep = (conversationId: bigint, changeId: bigint): Promise<boolean> =>
-    eventually(async () => (await lists.marks(conversationId)).handed === changeId, {
-      what: `change ${changeId.toString()} to be handed over`,
-    });
+  const keys = (): Keys => delivery.keys;
+  const connect = (userId: bigint, deviceId?: bigint): Promise<FakeSession> => delivery.connect(userId, deviceId);
+  const unread = (userId: bigint, conversationId: bigint): Promise<number> => delivery.unread(userId, conversationId);
+  const inStep = (conversationId: bigint, changeId: bigint): Promise<void> => delivery.inStep(conversationId, changeId);
 
   before(async () => {
-    world = await ChatWorld.open();
-    server = await freshRedis();
-    const base = `${server.code}:`;
-    const redis = await server.connect();
-    lists = new DialogLists({ redis, epoch: new Epoch(redis, base), keys: keys(), base });
-    queue = new DeliverQueue(redis, base);
-    world.enqueue = (jobs) => queue.enqueue(jobs);
-    process = await startProcess();
+    delivery = await DeliveryWorld.open();
+    ({ chat: world, server, lists, queue } = delivery);
   });
-  after(async () => {
-    for (const worker of running) await worker.stop();
-    await world.close();
-    await server.close();
-  });
+  after(() => delivery.close());
 
   it('pushes to every device but the sending one, counts for the others only, and leaves no mailbox row (INV-19, MBX-05, ACC-32)', async () => {
     const { one, other, conversationId } = await world.friends();
@@ -213,8 +114,7 @@ describe('DeliverWorker', () => {
     const writer = world.writer();
     const first = await writer.send(textMessage(conversationId, one));
     await inStep(conversationId, first.msgId);
-    await process.worker.stop();
-    running.splice(running.indexOf(process.worker), 1);
+    await delivery.stopProcess(delivery.process);
     // An owner that died after it took the job and applied the lists: everything but the hand-over is done.
     const redis = await server.connect();
     const base = `${server.code}:`;
@@ -232,7 +132,7 @@ describe('DeliverWorker', () => {
     const change = { conversationId, changeId: second.msgId, prevChangeId: first.msgId, preview: '' };
     await deadLists.applyEffects({ shard, lease: dead.lease }, change, effects, true);
     await dead.release();
-    process = await startProcess();
+    delivery.process = await delivery.startProcess();
     const receiving = await connect(other);
     await inStep(conversationId, second.msgId);
     assert.equal(await unread(other, conversationId), 2);
@@ -346,7 +246,7 @@ describe('DeliverWorker', () => {
     );
     const group = await world.group([one, other]);
     await queue.enqueue([group.created]);
-    await unbindDevice({ redis: process.redis, keys: keys(), processId: process.processId }, stuck);
+    await unbindDevice({ redis: delivery.process.redis, keys: keys(), processId: delivery.process.processId }, stuck);
     const { msgId } = await writer.send(textMessage(group.conversationId, one));
     await inStep(group.conversationId, msgId);
     const ofGroup = await world.db.select('SELECT id FROM t_mailbox_events WHERE conversation_id = ?', [group.conversationId]);

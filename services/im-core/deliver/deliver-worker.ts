@@ -71,6 +71,11 @@ export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake:
     this.#loops = Promise.all([this.#work(), this.#listen()]);
   }
 
+  /** Whether any shard is this process's right now. */
+  get isOwner(): boolean {
+    return this.#deps.owner.held.size > 0;
+  }
+
   /** Finishes what was taken, gives the shards back. What still waits stays in the queue for the next owner. */
   async stop(): Promise<void> {
     this.#isRunning = false;

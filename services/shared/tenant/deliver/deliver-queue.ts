@@ -31,4 +31,11 @@ export class DeliverQueue {
     const args = jobs.flatMap((job) => [shardOf(job.tenant, job.conversationId), encodeJob(job)]);
     await QUEUE_SCRIPTS.enqueue.run(this.#redis, [], [this.#base, '', ...args]);
   }
+
+  /** Which of these shards have jobs that wait or are being worked on. */
+  async busyShards(shards: readonly number[]): Promise<ReadonlySet<number>> {
+    const asked = [...new Set(shards)];
+    const answer = (await QUEUE_SCRIPTS.busy.run(this.#redis, [], [this.#base, '', ...asked])) as string[];
+    return new Set(answer.map(Number));
+  }
 }

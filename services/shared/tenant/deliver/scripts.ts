@@ -13,6 +13,7 @@ const DRAINS = '#!lua flags=allow-oom\n';
 /** Scripts over the queue and leases: arguments base, epoch, then their own. */
 export const QUEUE_SCRIPTS = {
   enqueue: new Script(`#!lua\n${lua('enqueue')}`),
+  busy: new Script(DRAINS + lua('busy')),
   epoch: new Script(`${DRAINS}${lua('epoch')}`),
   acquire: new Script(DRAINS + PRELUDE + lua('acquire')),
   renew: new Script(DRAINS + PRELUDE + lua('renew')),
