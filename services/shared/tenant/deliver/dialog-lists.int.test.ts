@@ -156,6 +156,21 @@ describe('DialogLists', () => {
       assert.deepEqual([await lists.readPosition(cid, 9n), await lists.readPosition(cid, 10n)], [60n, 50n]);
     });
 
+    it('costs the delivery of its process nothing when it is refused', async () => {
+      const cid = await conversationAt(50n, [user(2n)]);
+      assert.equal(await lists.applyRead(read(cid, { position: 40n })), false);
+      await owner.take([0], { jobs: 1, shards: 1 });
+      assert.deepEqual([...owner.held], [0]);
+    });
+
+    it('leaves a conversation gone that its user has left meanwhile, with nothing of it to see', async () => {
+      const cid = await conversationAt(50n, [user(2n, { unread: 3 })]);
+      await lists.applyEffects(fence, { ...change(cid, 60n, 50n), preview: '{}' }, [{ userId: 2n, op: 'g', ref: 60n }], true);
+      assert.equal(await lists.applyRead(read(cid, { position: await lists.readPosition(cid, 2n) })), true);
+      const { left, preview } = (await entry(2n, cid)) ?? {};
+      assert.deepEqual([left, preview], [true, '']);
+    });
+
     it('never takes the mark back', async () => {
       const cid = await conversationAt(50n, [user(2n, { mark: 50n })]);
       assert.equal(await lists.applyRead(read(cid, { mark: 9n, unread: 2 })), false);
