@@ -3,12 +3,13 @@ import type { RebuiltUser } from '../deliver/dialog-lists.ts';
 
 /**
  * Unread of (user, conversation) at position P: messages of others above the read mark and inside the member interval that contains P,
- * not recalled or hidden by a change at or below P. This file is the one definition in SQL.
+ * not recalled or hidden by a change at or below P. This file is the one definition in SQL. Mark and P bound the range of the index;
+ * inside a GREATEST they would not, and every count would read the whole conversation.
  */
 const COUNT = `
   SELECT COUNT(*) AS unread FROM t_member_intervals i
     JOIN t_messages m FORCE INDEX (idx_conversation_id)
-      ON m.conversation_id = i.conversation_id AND m.id > GREATEST(i.join_change_id, ?) AND m.id <= ?
+      ON m.conversation_id = i.conversation_id AND m.id > ? AND m.id > i.join_change_id AND m.id <= ?
      AND m.sender_id <> i.user_id AND (m.status = 1 OR m.status_change_id > ?)
    WHERE i.conversation_id = ? AND i.user_id = ? AND i.join_change_id <= ? AND (i.left_change_id IS NULL OR i.left_change_id > ?)`;
 
