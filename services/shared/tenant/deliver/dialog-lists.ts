@@ -73,13 +73,18 @@ export class DialogLists {
   }
 
   async marks(conversationId: bigint): Promise<Marks> {
-    const [epoch, last, handed, resync] = await this.#redis.hmget(this.#keys.deliver(conversationId), 'e', 'l', 'h', 'r');
-    return {
-      epoch: epoch ?? undefined,
-      last: last === null || last === undefined ? undefined : BigInt(last),
-      handed: handed === null || handed === undefined ? undefined : BigInt(handed),
-      resync: BigInt(resync ?? '0'),
-    };
+    return toMarks(await this.#redis.hmget(this.#keys.deliver(conversationId), 'e', 'l', 'h', 'r'));
+  }
+
+  /** The marks of many conversations, in order. */
+  async manyMarks(conversationIds: readonly bigint[]): Promise<readonly Marks[]> {
+    const pipeline = this.#redis.pipeline();
+    for (const id of conversationIds) pipeline.hmget(this.#keys.deliver(id), 'e', 'l', 'h', 'r');
+    const answers = (await pipeline.exec()) ?? [];
+    return answers.map(([error, fields]) => {
+      if (error !== null) throw error;
+      return toMarks(fields as (string | null)[]);
+    });
   }
 
   /**
@@ -177,6 +182,15 @@ export class DialogLists {
   async #run(name: keyof typeof DIALOG_SCRIPTS, args: readonly (string | number)[]): Promise<unknown> {
     return DIALOG_SCRIPTS[name].run(this.#redis, [], [this.#base, await this.#epoch.current(), this.#keys.prefix, ...args]);
   }
+}
+
+function toMarks([epoch, last, handed, resync]: readonly (string | null)[]): Marks {
+  return {
+    epoch: epoch ?? undefined,
+    last: typeof last === 'string' ? BigInt(last) : undefined,
+    handed: typeof handed === 'string' ? BigInt(handed) : undefined,
+    resync: BigInt(resync ?? '0'),
+  };
 }
 
 function unlessRefused(answer: unknown): unknown {
