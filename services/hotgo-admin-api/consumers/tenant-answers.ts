@@ -1,5 +1,6 @@
 import { PRODUCERS } from '#shared/contract/producers.ts';
 import { ConsumeLog } from '#shared/platform/events/consume-log.ts';
+import { isOutage } from '#shared/platform/events/failure.ts';
 import { Quarantine } from '#shared/platform/events/quarantine.ts';
 import { receiver } from '#shared/platform/events/receive.ts';
 import type { Inbox } from '#shared/platform/events/receive.ts';
@@ -47,7 +48,7 @@ export function tenantAnswers({ kafka, keys, db, tenants, log }: TenantAnswersDe
   ]);
   const producers = new Map(names.map((name) => [`${prefix}${name}`, PRODUCERS[name]]));
   return new KafkaConsumer(
-    { kafka, trust: { keys, producers }, log, handle: async (record) => handlers.get(record.topic)?.(record) },
+    { kafka, trust: { keys, producers }, log, handle: async (record) => handlers.get(record.topic)?.(record), isOutage },
     { groupId, topics: [...handlers.keys()], retryBackoffMs },
   );
 }

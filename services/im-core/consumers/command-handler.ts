@@ -1,6 +1,7 @@
 import { PRODUCERS } from '#shared/contract/producers.ts';
 import { anyCommand, CommandInbox } from '#shared/platform/events/commands.ts';
 import { ConsumeLog } from '#shared/platform/events/consume-log.ts';
+import { isOutage } from '#shared/platform/events/failure.ts';
 import { Operations } from '#shared/platform/events/operations.ts';
 import { openOutbox } from '#shared/platform/events/outbox.ts';
 import { Quarantine } from '#shared/platform/events/quarantine.ts';
@@ -63,7 +64,7 @@ export function commandConsumer(deps: CommandConsumerDeps, settings: CommandCons
     { maxRetryCount },
   );
   return new KafkaConsumer(
-    { kafka, trust: { keys, producers: new Map([[topic, PRODUCERS['im.admin.command']]]) }, log, handle },
+    { kafka, trust: { keys, producers: new Map([[topic, PRODUCERS['im.admin.command']]]) }, log, handle, isOutage },
     { groupId, topics: [topic], retryBackoffMs, ...(sessionTimeoutMs === undefined ? {} : { sessionTimeoutMs }) },
   );
 }

@@ -112,7 +112,7 @@ describe('mute command', function () {
     };
     const kafka = openKafka({ brokers: topics.brokers, clientId: 'reader' });
     return new KafkaConsumer(
-      { kafka, trust, log: silentLog, handle },
+      { kafka, trust, log: silentLog, handle, isOutage: () => false },
       { groupId: `${topics.prefix}reader`, topics: names.map((name) => topics.topic(name)), retryBackoffMs: [100] },
     );
   }

@@ -17,6 +17,9 @@ describe('an outage', () => {
       new Error("Stream isn't writeable and enableOfflineQueue options is false"),
       new Error('OOM command not allowed when used memory > maxmemory'),
       new Refusal('BUSY'),
+      error({ name: 'SequelizeConnectionAcquireTimeoutError' }),
+      new Error('NOAUTH Authentication required.'),
+      new Error('BUSY Redis is busy running a script.'),
     ]) {
       assert.equal(isOutage(away), true, away.message);
     }

@@ -29,7 +29,7 @@ export type RecordHandler = (record: InRecord) => Promise<void>;
 export interface ConsumerSettings {
   readonly groupId: string;
   readonly topics: readonly string[];
-  /** Delays before a failed record is tried again; the last one repeats. @see X-20 */
+  /** Delays before a record is tried again that failed by its own fault; the last one repeats. @see X-20 */
   readonly retryBackoffMs: readonly number[];
   /** Keys of one partition that are worked on at the same time. Default 8. */
   readonly lanes?: number;
@@ -44,6 +44,8 @@ export interface ConsumerDeps {
   readonly trust: Trust;
   readonly log: Log;
   readonly handle: RecordHandler;
+  /** Whether a record failed because something it needs is away: then no attempt counts, and it comes again as soon as that is back. */
+  readonly isOutage: (error: unknown) => boolean;
 }
 
 const RECONNECT_MS = { first: 250, most: 2_000 } as const;
@@ -154,11 +156,12 @@ export class KafkaConsumer implements Part {
     const { topic, partition, messages } = payload.batch;
     const watermark = new Watermark(messages.map(({ offset }) => offset));
     const heartbeat = new Heartbeat(payload, this.#settings.sessionTimeoutMs / 6);
-    const failed: string[] = [];
+    const failures: ('outage' | 'failed')[] = [];
     const work = async (message: KafkaMessage): Promise<boolean> => {
-      if (!payload.isRunning() || payload.isStale() || heartbeat.hasFailed) return false;
-      if (!(await this.#one(topic, partition, message))) {
-        failed.push(message.offset);
+      if (!payload.isRunning() || payload.isStale() || heartbeat.hasFailed || failures.includes('outage')) return false;
+      const outcome = await this.#one(topic, partition, message);
+      if (outcome !== 'finished') {
+        failures.push(outcome);
         return false;
       }
       const done = watermark.finish(message.offset);
@@ -166,21 +169,23 @@ export class KafkaConsumer implements Part {
       return true;
     };
     await runLanes(messages, laneOf, this.#settings.lanes, work);
-    if (failed.length > 0) this.#retries.pause(payload, watermark.lowestUnfinished);
+    const isOutage = failures.every((failure) => failure === 'outage');
+    if (failures.length > 0) this.#retries.pause(payload, watermark.lowestUnfinished, isOutage);
     heartbeat.end();
   }
 
-  async #one(topic: string, partition: number, message: KafkaMessage): Promise<boolean> {
+  async #one(topic: string, partition: number, message: KafkaMessage): Promise<'finished' | 'outage' | 'failed'> {
     const attempt = this.#retries.attempts(topic, partition, message.offset);
     try {
       await this.#deps.handle(this.#record(topic, partition, message, attempt));
       this.#retries.finished(topic, partition, message.offset);
-      return true;
+      return 'finished';
     } catch (error) {
-      this.#retries.failed(topic, partition, message.offset);
+      const isOutage = this.#deps.isOutage(error);
+      if (!isOutage) this.#retries.failed(topic, partition, message.offset);
       const fields = { part: this.name, topic, partition, offset: message.offset, attempt, error: asError(error) };
       this.#deps.log.warn(fields, 'a record could not be handled and is tried again');
-      return false;
+      return isOutage ? 'outage' : 'failed';
     }
   }
 

@@ -37,7 +37,8 @@ describe('kafka', function () {
   const client = (brokers = topics.brokers) => openKafka({ brokers, clientId: 'test' });
 
   function consumer(handle: (record: InRecord) => Promise<void>, settings: Partial<ConsumerSettings> = {}, brokers = topics.brokers) {
-    const deps = { kafka: client(brokers), trust: trustIn(topic), log: silentLog, handle };
+    const isOutage = (error: unknown): boolean => error instanceof Error && error.message === 'database is away';
+    const deps = { kafka: client(brokers), trust: trustIn(topic), log: silentLog, handle, isOutage };
     return new KafkaConsumer(deps, { groupId: `${topic}.group`, topics: [topic], retryBackoffMs: [50], ...settings });
   }
 
@@ -90,6 +91,24 @@ describe('kafka', function () {
     assert.equal(reader.healthy(), true);
     await reader.stop();
     assert.deepEqual([...new Set(seen)], ['a1/0', 'a2/2', 'a3/0']);
+  });
+
+  it('goes on soon after an outage, however long that was, and counts no attempt for it (RTY-13)', async () => {
+    const seen: string[] = [];
+    let away = 6;
+    const reader = consumer(
+      (one) => {
+        if (away > 0) return Promise.reject(new Error((away -= 1) >= 0 ? 'database is away' : ''));
+        seen.push(`${one.value?.toString() ?? ''}/${one.attempt.toString()}`);
+        return Promise.resolve();
+      },
+      { retryBackoffMs: [600_000] },
+    );
+    await reader.start();
+    await send(['a', 'a1'], ['a', 'a2']);
+    await eventually(() => seen.length === 2, { what: 'both records', deadlineMs: 30_000 });
+    await reader.stop();
+    assert.deepEqual(seen, ['a1/0', 'a2/0']);
   });
 
   it('commits no offset of a record that is unfinished', async () => {
