@@ -16,7 +16,7 @@ export class SendError extends Error {
   }
 }
 
-const PERMANENT = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_TOPIC_EXCEPTION', 'INVALID_RECORD', 'CORRUPT_MESSAGE']);
+const PERMANENT = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_TOPIC_EXCEPTION', 'INVALID_RECORD']);
 
 const UNREACHABLE_TYPES = new Set([
   'LEADER_NOT_AVAILABLE',
@@ -37,6 +37,8 @@ const UNREACHABLE_NAMES = new Set([
   'KafkaJSBrokerNotFound',
   'KafkaJSNoBrokerAvailableError',
   'KafkaJSMetadataNotLoaded',
+  'KafkaJSTimeout',
+  'KafkaJSLockTimeout',
 ]);
 
 const UNREACHABLE_CODES = new Set([

@@ -80,12 +80,16 @@ describe('send errors', () => {
     assert.equal(classifySendError(Object.assign(new kafkajs.KafkaJSNonRetriableError('gave up'), { cause: refused })), 'unreachable');
     assert.equal(classifySendError(new Error('outer', { cause: new Error('inner', { cause: refused }) })), 'unreachable');
     assert.equal(classifySendError(protocol('NOT_ENOUGH_REPLICAS')), 'unreachable');
+    // Two relays share a connection: the second one waits for the first one's attempt to connect, and gives up waiting.
+    assert.equal(classifySendError(new kafkajs.KafkaJSLockTimeout('Timeout while acquiring lock')), 'unreachable');
+    assert.equal(classifySendError(new kafkajs.KafkaJSTimeout('timed out')), 'unreachable');
   });
 
   it('are the fault of the record when no broker would take it, and else worth another try', () => {
     assert.equal(classifySendError(new Error('outer', { cause: protocol('MESSAGE_TOO_LARGE') })), 'permanent');
     assert.equal(classifySendError(protocol('UNKNOWN_TOPIC_OR_PARTITION')), 'temporary');
     assert.equal(classifySendError('text'), 'temporary');
+    assert.equal(classifySendError(protocol('CORRUPT_MESSAGE')), 'temporary', 'it was damaged on the way, and the next copy may not be');
   });
 });
 
