@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Request, Response } from 'express';
 import { Refusal, refusalAnswer } from '#shared/contract/reasons.ts';
+import { isOutage } from '../events/failure.ts';
 import type { Log } from '../log/log.ts';
 import { contextOf } from './request-context.ts';
 
@@ -20,13 +21,14 @@ export function noSuchPath(): never {
 }
 
 /**
- * The one place where a thrown value becomes an answer. A Refusal says why; anything else is logged once, with ids,
- * and answered INTERNAL without a word of the cause.
+ * The one place where a thrown value becomes an answer. A Refusal says why; anything else is logged once, with ids, and answered without a
+ * word of the cause: BUSY while MySQL or Redis is away, so that the caller comes again, else INTERNAL.
  */
 export function errorEdge(log: Log): ErrorRequestHandler {
   return (error: unknown, request, response, next) => {
-    const refusal = asRefusal(error);
-    if (!(refusal instanceof Refusal)) logFailure(log, request, error);
+    const known = asRefusal(error);
+    if (!(known instanceof Refusal)) logFailure(log, request, error);
+    const refusal = known instanceof Refusal || !isOutage(error) ? known : new Refusal('BUSY', 'not possible now; try again');
     // Half an answer cannot be taken back; express then cuts the connection.
     if (response.headersSent) {
       next(error);

@@ -24,6 +24,9 @@ function appWith(lines: LogFields[] = []) {
     await Promise.resolve();
     throw new Error('secret detail');
   });
+  router.get('/away', () => {
+    throw Object.assign(new Error('connect ECONNREFUSED /secret/mysql.sock'), { code: 'ECONNREFUSED' });
+  });
   const log: Log = { ...silentLog, error: (fields) => lines.push(fields) };
   return supertest(createApp({ log }, [{ path: '/', handler: router }], { bodyLimitBytes: 100 }));
 }
@@ -90,6 +93,15 @@ describe('http application', () => {
       lines.map(({ real_ip: realIp, request_id: id }) => [realIp, id]),
       [['10.9.0.7', requestId]],
     );
+  });
+
+  it('asks the caller to come again while something it needs is away, and logs the cause', async () => {
+    const lines: LogFields[] = [];
+    const response = await appWith(lines).get('/away');
+    assert.equal(response.status, 503);
+    assert.deepEqual((response.body as { data: unknown }).data, { reason: 'BUSY', retriable: true });
+    assert.doesNotMatch(response.text, /secret|ECONN/);
+    assert.equal(lines.length, 1);
   });
 
   it('answers 404 in the same form', async () => {
