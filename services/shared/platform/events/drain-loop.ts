@@ -58,23 +58,26 @@ export class DrainLoop implements Part {
   }
 
   async #run(): Promise<void> {
+    const { lease, wake } = this.#deps;
     while (!this.#isStopping) {
       const waitMs = await this.#round();
-      if (waitMs > 0) await this.#sleep(waitMs);
+      // Another process works: a wake-up that is taken here would be missing there.
+      if (waitMs === 'not ours') await wake.rest(lease.ttlMs / 3);
+      else if (waitMs > 0) await this.#sleep(waitMs);
     }
   }
 
   /** @returns how long there is nothing to do */
-  async #round(): Promise<number> {
+  async #round(): Promise<number | 'not ours'> {
     const { lease, drain, log } = this.#deps;
     try {
-      if (!(await lease.hold())) return lease.ttlMs / 3;
+      if (!(await lease.hold())) return 'not ours';
       const { hasMore, waitMs = Number.POSITIVE_INFINITY } = await drain();
       this.#failures = 0;
       return hasMore ? 0 : Math.max(Math.min(waitMs, this.#pollMs), 1);
     } catch (error) {
       lease.doubt();
-      if (error instanceof LeaseLost) return lease.ttlMs / 3;
+      if (error instanceof LeaseLost) return 'not ours';
       this.#failures += 1;
       log.warn({ part: this.name, error: error instanceof Error ? error : new Error(String(error)) }, 'a round failed and is tried again');
       return Math.min(FAILURE_WAIT_MS.first * 2 ** Math.min(this.#failures - 1, 10), FAILURE_WAIT_MS.most);

@@ -164,6 +164,21 @@ describe('outbox relay', function () {
     assert.ok((await redis.redis.llen(`${redis.code}wake:outbox:${db.name}`)) <= 1);
   });
 
+  it('is woken although another relay stands by: who has nothing to do takes no wake-up', async () => {
+    const { send, taken } = fakeSend(() => undefined);
+    const settings = { pollMs: Number.POSITIVE_INFINITY, leaseTtlMs: 60_000 };
+    await relayWith(send, settings, true);
+    const wake = redisWake(redis.redis);
+    await append([['a', 'first']], wake);
+    await eventually(() => taken.length === 1, { what: 'the first row' });
+    await relayWith(send, settings, true);
+    const ids = Array.from({ length: 6 }, (_, index) => `next-${index.toString()}`);
+    for (const [index, id] of ids.entries()) {
+      await append([['a', id]], wake);
+      await eventually(() => taken.length === index + 2, { what: `row ${id}`, deadlineMs: 3_000 });
+    }
+  });
+
   it('works without Redis: the poll finds the row', async () => {
     const { send, taken } = fakeSend(() => undefined);
     await relayWith(send);

@@ -26,6 +26,8 @@ export const noWake: Wake = () => undefined;
 /** A command that got no answer for so long is given up; blocking reads are shorter. */
 const COMMAND_TIMEOUT_MS = 60_000;
 const LONGEST_READ_MS = 30_000;
+/** A read that is so much later than it was asked to be will not end. */
+const LATE_MS = 500;
 
 /** Sleeps until a token comes, on a Redis connection of its own. Without Redis it is a plain sleep. */
 export class WakeListener {
@@ -54,11 +56,31 @@ export class WakeListener {
     if (this.#stopping.signal.aborted) return false;
     if (this.#redis?.status !== 'ready') return this.#sleepWithoutRedis(ms);
     const startedMs = performance.now();
-    const readMs = Math.max(Math.min(ms, LONGEST_READ_MS), 1); // 0 would mean "for ever".
     try {
-      return (await this.#redis.blpop(this.#key, readMs / 1_000)) !== null;
+      return await this.#read(this.#redis, Math.max(Math.min(ms, LONGEST_READ_MS), 1)); // 0 would mean "for ever".
     } catch {
       return this.#sleepWithoutRedis(ms - (performance.now() - startedMs));
+    }
+  }
+
+  /** Sleeps and takes no token: somebody else does the work. Ended early by `stop` alone, or by Redis coming back. */
+  async rest(ms: number): Promise<void> {
+    if (!this.#stopping.signal.aborted) await this.#sleepWithoutRedis(ms);
+  }
+
+  /** Where Redis hangs or is gone, nothing ends the read; then the connection is given up, and until there is a new one the poll does it all. */
+  async #read(redis: Redis, ms: number): Promise<boolean> {
+    const late = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => {
+      if (redis.status === 'ready') redis.disconnect(true);
+      late.resolve(false);
+    }, ms + LATE_MS);
+    const read = redis.blpop(this.#key, ms / 1_000);
+    read.catch(() => undefined); // It may fail when nobody waits for it any more.
+    try {
+      return await Promise.race([read.then((token) => token !== null), late.promise]);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
