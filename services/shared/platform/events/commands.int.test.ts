@@ -128,6 +128,13 @@ describe('commands', function () {
     return rows.map(({ reason }) => reason.toString());
   };
 
+  it('are executed whatever bytes the key of the record has', async () => {
+    await handle()(record(command(), { key: Buffer.alloc(300, 0xff) }));
+    assert.deepEqual(await brief(), ['cmd_1 succeeded']);
+    const [row] = await db.select<{ order_key: Buffer }>('SELECT order_key FROM im_kafka_consume_log');
+    assert.deepEqual(row?.order_key, Buffer.alloc(255, 0xff));
+  });
+
   it('are executed and answered in one transaction (CMD-09, CMD-18)', async () => {
     const envelope = command();
     await handle()(record(envelope));

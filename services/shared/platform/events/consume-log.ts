@@ -9,7 +9,8 @@ export interface RecordPlace {
 
 export interface ConsumedEvent extends RecordPlace {
   readonly eventId: string;
-  readonly orderKey: string;
+  /** The record's key, whose bytes are anybody's; what the column does not hold is cut off. */
+  readonly orderKey: Buffer;
 }
 
 /** A row of the log: `succeeded` and `dead` are final, `failed` is between two attempts (X-21). */

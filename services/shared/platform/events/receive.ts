@@ -69,6 +69,8 @@ export function receiver<T>(deps: ReceiveDeps<T>, { maxRetryCount }: ReceiveSett
   };
 }
 
+const MAX_KEY_BYTES = 255;
+
 interface Case<T> {
   readonly record: InRecord;
   readonly identity: EventIdentity;
@@ -87,7 +89,7 @@ async function settle<T>(
     topic: record.topic,
     partition: record.partition,
     offset: record.offset,
-    orderKey: record.key?.subarray(0, 255).toString() ?? '',
+    orderKey: record.key?.subarray(0, MAX_KEY_BYTES) ?? Buffer.alloc(0),
   };
   const dead = async (tx: Tx, why: GivenUp): Promise<Done> => {
     await inbox.giveUp(tx, identity, why);
