@@ -126,6 +126,15 @@ describe('ledger of orders', function () {
     await apply(answer(silent));
   });
 
+  it('sends an order again that the broker refused for good: what it could not take then, it may take now', async () => {
+    const refused = await order();
+    await db.change(`UPDATE admin_outbox SET status = 'dead' WHERE event_id = ?`, [refused.event_id]);
+    await resendOverdue({ db, outbox, nowMs: () => Date.now() + 3 * MINUTE_MS }, 10);
+    const [queued] = await db.select<{ status: string }>('SELECT status FROM admin_outbox WHERE event_id = ?', [refused.event_id]);
+    assert.equal(queued?.status, 'pending');
+    await apply(answer(refused));
+  });
+
   it('hears results and audit events over Kafka, once each (CMD-10, CMD-11, AUD-06)', async () => {
     await db.change('DELETE FROM admin_outbox');
     const kafka = openKafka({ brokers: topics.brokers, clientId: 'test' });

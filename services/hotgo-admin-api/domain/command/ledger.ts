@@ -53,7 +53,9 @@ const OVERDUE = `
 const TAKE = `
   UPDATE admin_command SET attempts = attempts + 1, next_resend_at = ?, updated_at = NOW(3)
    WHERE id = ? AND attempts = ? AND status IN ('pending', 'running')`;
-const QUEUE = `UPDATE admin_outbox SET status = 'pending', next_retry_at = NOW(3), sent_at = NULL WHERE event_id = ? AND status = 'sent'`;
+// Also what the broker refused for good: an order that it never takes is tried for ever, and not forgotten.
+const QUEUE = `
+  UPDATE admin_outbox SET status = 'pending', next_retry_at = NOW(3), sent_at = NULL WHERE event_id = ? AND status IN ('sent', 'dead')`;
 
 export interface ResendDeps {
   readonly db: Database;
