@@ -43,16 +43,19 @@ export class ApplianceUnderTest {
     this.#admin = place.admin;
   }
 
-  /** The one that the runner names, else a new one: own directory, own free port, everything else as shipped. */
+  /** The one that the runner names, else a new one: own directory, own free port, limits that tests do not reach; else as shipped. */
   static async open(): Promise<ApplianceUnderTest> {
     const target = e2eTarget();
     if (target !== undefined) return ApplianceUnderTest.#at({ ...target, isOwn: false });
     const home = await mkdtemp('/tmp/ima-e2e-');
     const file = join(home, 'appliance.yml');
     const port = await freePort();
-    await writeFile(file, `port: ${port}\n`);
+    await writeFile(
+      file,
+      `port: ${port}\nrate_limit: {message_per_second: 10000, auth_per_second: 1000, sync_messages_per_minute: 10000}\n`,
+    );
     const place = { home, file, connect: `127.0.0.1:${port}`, isOwn: true };
-    const started = await command(['up', '--home', home, '--file', file], START_MS);
+    const started = await command(['up', '--runtime', 'process', '--home', home, '--file', file], START_MS);
     if (started.code !== 0) throw new Error(`the appliance did not start (exit ${started.code}):\n${started.stdout}\n${started.stderr}`);
     return ApplianceUnderTest.#at(place);
   }

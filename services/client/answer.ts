@@ -21,6 +21,12 @@ export class RefusedError extends Error {
     this.data = details;
   }
 
+  /** How long to wait before asking again (ms), where the server says so. */
+  get retryAfterMs(): number | undefined {
+    const { retry_after_ms: waitMs } = this.data;
+    return typeof waitMs === 'number' && waitMs > 0 ? waitMs : undefined;
+  }
+
   get isRetriable(): boolean {
     return Object.entries(REASONS).some(([reason, { retriable }]) => reason === this.reason && retriable);
   }

@@ -64,6 +64,19 @@ describe('ImClient', () => {
     assert.equal(asked, 2);
   });
 
+  it('waits as long as the server says after RATE_LIMITED (LIM-01)', async () => {
+    const asked: number[] = [];
+    const { client } = await open((connection, frame) => {
+      asked.push(performance.now());
+      const refusal = new Refusal('RATE_LIMITED', 'slower', { retry_after_ms: 400 });
+      if (asked.length === 1) connection.reply(frame, frame.command, Buffer.from(JSON.stringify(refusalAnswer(refusal, 'req_3'))));
+      else connection.reply(frame, COMMANDS.SEND_ACK, answerBody('req_4', { msg_id: '78' }));
+    });
+    assert.equal((await client.send({ conversationId: '1', content: { t: 1 } })).msgId, '78');
+    const waitedMs = (asked[1] ?? 0) - (asked[0] ?? 0);
+    assert.ok(waitedMs >= 395, String(waitedMs));
+  });
+
   it('comes back by itself, and its pushes go on', async () => {
     const { client, logins, connections } = await open(() => undefined);
     client.cut();

@@ -73,7 +73,8 @@ export class ImClient implements Requester {
   }
 
   /**
-   * Sends until the server has said yes or no: a lost answer, BUSY and RATE_LIMITED are asked again under the same key.
+   * Sends until the server has said yes or no: a lost answer, BUSY and RATE_LIMITED are asked again under the same key, not before the server
+   * allows it.
    *
    * @throws {RefusedError} the message is refused; @throws {Error} no answer within a minute
    */
@@ -86,8 +87,9 @@ export class ImClient implements Requester {
         return { msgId: textOf(data, 'msg_id'), clientMsgId, isDuplicate: data['is_duplicate'] === true, traceId };
       } catch (error) {
         const isFinal = error instanceof RefusedError && !error.isRetriable;
-        if (isFinal || this.#endReason !== undefined || performance.now() > deadlineMs) throw error;
-        await pause(backoffMs(attempt));
+        const waitMs = waitAfter(error, attempt);
+        if (isFinal || this.#endReason !== undefined || performance.now() + waitMs > deadlineMs) throw error;
+        await pause(waitMs);
       }
     }
   }
@@ -125,7 +127,7 @@ export class ImClient implements Requester {
       } catch (error) {
         if (error instanceof RefusedError && !error.isRetriable) this.#end(error.reason);
         if (this.#endReason !== undefined) throw error;
-        await pause(backoffMs(attempt));
+        await pause(waitAfter(error, attempt));
       }
     }
   }
@@ -170,6 +172,12 @@ export class ImClient implements Requester {
     this.pushes.end(new Error(`the session has ended: ${reason}`));
     this.#deps.onEnded?.(reason);
   }
+}
+
+/** What the server asked for, and a little chance on top; else the backoff. */
+function waitAfter(error: unknown, attempt: number): number {
+  const askedMs = error instanceof RefusedError ? error.retryAfterMs : undefined;
+  return askedMs === undefined ? backoffMs(attempt) : askedMs * (1 + Math.random() / 4);
 }
 
 /** Doubles up to the longest; half of it is chance, so that clients of a restarted server do not come all at once. */

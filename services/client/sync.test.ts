@@ -80,6 +80,23 @@ describe('sync', () => {
     assert.deepEqual(limits, [200, 100, 50, undefined]);
   });
 
+  it('asks for the same page again when it may, and gives up in the end (LIM-04)', async () => {
+    let asked = 0;
+    const tooFast = (times: number): Requester => ({
+      request: (command) => {
+        asked += 1;
+        const data = { reason: 'RATE_LIMITED', retry_after_ms: 1 };
+        if (asked <= times) return Promise.reject(new RefusedError({ code: 42901, msg: 'slower', request_id: '', data }));
+        return Promise.resolve({ command, data: { messages: [], has_more: false, last_msg_id: '8', read_msg_id: '3' }, traceId: '' });
+      },
+    });
+    assert.equal((await syncMessages(tooFast(2), '7', '8')).readMsgId, '3');
+    assert.equal(asked, 4);
+    asked = 0;
+    await assert.rejects(syncMessages(tooFast(1_000), '7', '8'), /RATE_LIMITED/);
+    assert.equal(asked, 6);
+  });
+
   it('does not go round in circles when pages do not advance', async () => {
     const requester = scripted([{ messages: [], has_more: true, last_msg_id: '8', read_msg_id: '0' }]);
     await assert.rejects(syncMessages(requester, '7', '8'), /does not advance/);

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { COMMANDS } from '#shared/contract/commands.ts';
 import { listOf, RefusedError, textOf } from './answer.ts';
 import type { Data } from './answer.ts';
@@ -78,12 +79,20 @@ interface PageRequest {
   readonly [field: string]: unknown;
 }
 
-/** Asks for half as much where the server says that a page fits no frame. */
-async function askForPage(requester: Requester, command: number, wanted: PageRequest): Promise<Data> {
+/** How often one page is asked for again because the server said "later". */
+const MAX_WAITS = 5;
+
+/** Asks for half as much where the server says that a page fits no frame, and later where it says that this is too fast. */
+async function askForPage(requester: Requester, command: number, wanted: PageRequest, waits = 0): Promise<Data> {
   try {
     return (await requester.request(command, wanted)).data;
   } catch (error) {
-    if (!(error instanceof RefusedError) || error.reason !== 'TOO_LARGE' || wanted.limit === 1) throw error;
-    return askForPage(requester, command, { ...wanted, limit: Math.ceil(wanted.limit / 2) });
+    if (!(error instanceof RefusedError)) throw error;
+    if (error.reason === 'TOO_LARGE' && wanted.limit > 1) {
+      return askForPage(requester, command, { ...wanted, limit: Math.ceil(wanted.limit / 2) }, waits);
+    }
+    if (error.reason !== 'RATE_LIMITED' || error.retryAfterMs === undefined || waits === MAX_WAITS) throw error;
+    await pause(error.retryAfterMs);
+    return askForPage(requester, command, wanted, waits + 1);
   }
 }

@@ -44,6 +44,7 @@ import { generateMsgId } from './commands/generate-msg-id.ts';
 import { IssuedIds } from './commands/issued-ids.ts';
 import { readMessage } from './commands/read-message.ts';
 import { Router } from './commands/router.ts';
+import { RateLimits } from './commands/rate-limits.ts';
 import { sendMessage } from './commands/send-message.ts';
 import { syncInbox, syncInboxFinish } from './commands/sync-inbox.ts';
 import { syncMessages, syncMessagesFinish } from './commands/sync-messages.ts';
@@ -62,6 +63,7 @@ import { Sessions } from './gateway/sessions.ts';
 import { gatewaySettings } from './gateway/settings.ts';
 import { internalApi } from './internal-api/internal-api.ts';
 import { publicApi } from './public-api/public-api.ts';
+import { HttpLimits } from './public-api/rate-limits.ts';
 import { openTenantDirectory } from './tenant-config/open-directory.ts';
 import type { TenantDirectory } from './tenant-config/tenant-directory.ts';
 
@@ -209,6 +211,7 @@ async function buildGateway(base: Base): Promise<readonly Part[]> {
     metrics,
     pool,
     auth,
+    limits: new RateLimits(config.rate_limit),
     refreshDevice: (session) => refreshDevice(presence(session.tenant), session),
     maxBodyBytes: settings.maxBodyBytes,
     handlers: [
@@ -304,6 +307,7 @@ async function buildHttp(base: Base): Promise<Part> {
   const api = publicApi({
     login,
     registration: config.auth.registration,
+    limits: new HttpLimits(config.rate_limit),
     ids: lease.ids,
     log,
     enqueue: (jobs) => queue.enqueue(jobs),

@@ -23,6 +23,7 @@ import { TimerWheel } from '../gateway/timer-wheel.ts';
 import { Auth } from './auth.ts';
 import type { AuthDeps } from './auth.ts';
 import type { CommandHandler } from './command.ts';
+import { RateLimits } from './rate-limits.ts';
 import { Router } from './router.ts';
 import { TaskPool } from './task-pool.ts';
 
@@ -214,6 +215,43 @@ describe('commands', () => {
     });
   });
 
+  describe('limits', () => {
+    it('refuse what a device sends too fast, each command on its own, and say when it may come again (LIM-01, LIM-03)', async () => {
+      const house = await open({ limits: new RateLimits({ ...NO_LIMITS, message_per_second: 2, sync_inbox_per_minute: 1 }, () => 0) });
+      const client = await loggedIn(house);
+      for (let n = 0; n < 2; n += 1) await client.request(COMMANDS.SEND_MESSAGE, {});
+      await assert.rejects(
+        client.request(COMMANDS.SEND_MESSAGE, {}),
+        (error) => error instanceof RefusedError && error.code === 42_901 && error.retryAfterMs === 500,
+      );
+      await client.request(COMMANDS.SYNC_INBOX, {});
+      await assert.rejects(client.request(COMMANDS.SYNC_INBOX, {}), isRefused('RATE_LIMITED'));
+      await client.request(COMMANDS.HEARTBEAT, {});
+      assert.equal(house.raw.length, 2);
+    });
+
+    it('refuse an address that logs in too often, and end its connection before any token is looked at (LIM-02)', async () => {
+      const house = await open({ limits: new RateLimits({ ...NO_LIMITS, auth_per_second: 1 }, () => 0) });
+      await loggedIn(house);
+      const verified = house.steps.length;
+      const second = await connectTo(house);
+      await assert.rejects(logIn(second), isRefused('RATE_LIMITED'));
+      await within(second.closed, { what: 'the end' });
+      assert.equal(house.steps.length, verified);
+      await logIn(await connectTo(house, Buffer.from('PROXY TCP4 203.0.113.10 10.0.0.2 51000 443\r\n')));
+    });
+
+    it('end the connection of an AUTH that finds the server full, because it may ask only once', async () => {
+      const full = new TaskPool({ size: 1, queue: 0 }, new Metrics());
+      const busy = Promise.withResolvers<undefined>();
+      full.submit(() => busy.promise);
+      const client = await connectTo(await open({ pool: full }));
+      await assert.rejects(logIn(client), isRefused('BUSY'));
+      await within(client.closed, { what: 'the end' });
+      busy.resolve(undefined);
+    });
+  });
+
   describe('HEARTBEAT', () => {
     it('keeps the device online; after a lapse it tells the client to sync, and ends a replaced session', async () => {
       const outcomes: ('OK' | 'LAPSED' | 'REPLACED')[] = ['OK', 'LAPSED', 'REPLACED'];
@@ -239,7 +277,9 @@ describe('commands', () => {
     release(): void;
   }
 
-  type Overrides = Partial<AuthDeps<Identity> & { refreshDevice: () => Promise<'OK' | 'LAPSED' | 'REPLACED'> }>;
+  type Overrides = Partial<
+    AuthDeps<Identity> & { refreshDevice: () => Promise<'OK' | 'LAPSED' | 'REPLACED'>; limits: RateLimits; pool: TaskPool }
+  >;
 
   async function open(overrides: Overrides = {}, log: Log = silentLog): Promise<House> {
     const directory = await mkdtemp(join(tmpdir(), 'ima-cmd-'));
@@ -296,9 +336,10 @@ describe('commands', () => {
         return 'long' in body ? Buffer.from(JSON.stringify('x'.repeat(MAX_BODY))) : { user: userId.toString() };
       },
     };
-    const pool = new TaskPool({ size: 2, queue: 2 }, metrics);
+    const pool = overrides.pool ?? new TaskPool({ size: 2, queue: 2 }, metrics);
+    const limits = overrides.limits ?? new RateLimits(NO_LIMITS);
     const refreshDevice = overrides.refreshDevice ?? ((): Promise<'OK'> => Promise.resolve('OK'));
-    const router = new Router({ clock, log, metrics, pool, auth, refreshDevice, handlers: [send, sync], maxBodyBytes: MAX_BODY });
+    const router = new Router({ clock, log, metrics, pool, auth, limits, refreshDevice, handlers: [send, sync], maxBodyBytes: MAX_BODY });
     const gateway = new Gateway({
       settings: { ...SETTINGS, listen: `unix:${path}` },
       certificate,
@@ -351,6 +392,8 @@ const SETTINGS = {
   maxBodyBytes: MAX_BODY,
   compressMinBytes: 512,
 };
+
+const NO_LIMITS = { message_per_second: 1e5, auth_per_second: 1e5, sync_inbox_per_minute: 1e5, sync_messages_per_minute: 1e5 };
 
 function logIn(client: ImConnection): Promise<unknown> {
   return client.request(COMMANDS.AUTH, { token: 'u1', device_id: '7', platform: 'cli' });

@@ -7,10 +7,13 @@ export const taskPoolSection = {
 
 const PER_DEVICE = { min: 1, max: 100_000 };
 
-/** Per device and command; what is over the limit is answered 42901 RATE_LIMITED. @see LIM-01 .. LIM-06 */
+/** What is over a limit is answered 42901 RATE_LIMITED with retry_after_ms. @see LIM-01 .. LIM-06 */
 export const rateLimitSection = {
   message_per_second: integer('SEND_MESSAGE of one device in a second.', { default: 20, ...PER_DEVICE }),
-  auth_per_second: integer('AUTH and logins of one device or address in a second.', { default: 5, ...PER_DEVICE }),
+  auth_per_second: integer('AUTH of one address in a second, and as many requests to register, log in or renew a login.', {
+    default: 5,
+    ...PER_DEVICE,
+  }),
   sync_inbox_per_minute: integer('SYNC_INBOX of one device in a minute.', { default: 60, ...PER_DEVICE }),
   sync_messages_per_minute: integer('SYNC_MESSAGES of one device in a minute.', { default: 120, ...PER_DEVICE }),
   history_per_minute: integer('History requests of one device in a minute.', { default: 200, ...PER_DEVICE }),

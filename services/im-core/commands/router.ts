@@ -8,11 +8,13 @@ import { Refusal, refusalAnswer } from '#shared/contract/reasons.ts';
 import type { Log, LogFields } from '#shared/platform/log/log.ts';
 import type { Metrics } from '#shared/platform/metrics/metrics.ts';
 import type { Connection } from '../gateway/connection.ts';
+import type { Session } from '../gateway/sessions.ts';
 import type { AuthAnswer } from './auth.ts';
 import type { CommandBody, CommandHandler } from './command.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatDeps } from './heartbeat.ts';
 import { pushAck } from './push-ack.ts';
+import type { RateLimits } from './rate-limits.ts';
 import type { TaskPool } from './task-pool.ts';
 
 export interface RouterDeps extends HeartbeatDeps {
@@ -20,6 +22,7 @@ export interface RouterDeps extends HeartbeatDeps {
   readonly metrics: Metrics;
   readonly pool: TaskPool;
   readonly auth: { authenticate(connection: Connection, body: CommandBody): Promise<AuthAnswer> };
+  readonly limits: Pick<RateLimits, 'assertAuth' | 'assertCommand'>;
   readonly handlers: readonly CommandHandler[];
   /** Largest body of an answer (bytes); a longer one becomes TOO_LARGE. */
   readonly maxBodyBytes: number;
@@ -31,6 +34,8 @@ interface Request {
   readonly frame: Frame;
   readonly traceId: string;
   readonly startedMs: number;
+  /** The one AUTH that a connection may try. */
+  readonly isAuth: boolean;
 }
 
 /** From frame to answer: what runs where, and the one place where what was thrown becomes an answer. Bodies are never logged (OBS-14). */
@@ -52,7 +57,8 @@ export class Router {
       pushAck(connection, frame);
       return;
     }
-    const request = { connection, frame, traceId: `req_${this.#ulid()}`, startedMs: performance.now() };
+    const isAuth = frame.command === COMMANDS.AUTH && connection.claimAuth();
+    const request = { connection, frame, traceId: `req_${this.#ulid()}`, startedMs: performance.now(), isAuth };
     if (frame.command === COMMANDS.HEARTBEAT) {
       this.#answer(request, frame.command, heartbeat(this.#deps, connection.session));
       return;
@@ -62,6 +68,7 @@ export class Router {
       this.#deps.pool.submit(() => this.#perform(request, task));
     } catch (error) {
       this.#refuse(request, error);
+      if (isAuth) connection.close('AUTH_FAILED');
     }
   };
 
@@ -69,13 +76,17 @@ export class Router {
   #task(request: Request): () => Promise<void> {
     const { connection, frame } = request;
     if (frame.command === COMMANDS.AUTH) {
-      if (!connection.claimAuth()) throw new Refusal('INVALID_ARGUMENT', 'a connection authenticates once');
+      if (!request.isAuth) throw new Refusal('INVALID_ARGUMENT', 'a connection authenticates once');
+      this.#deps.limits.assertAuth(connection.realIp);
       return () => this.#authenticate(request);
     }
-    if (connection.state !== 'ACTIVE') throw new Refusal('UNAUTHORIZED', 'AUTH comes first, and its answer before the next command');
+    const { session } = connection;
+    if (connection.state !== 'ACTIVE' || session === undefined)
+      throw new Refusal('UNAUTHORIZED', 'AUTH comes first, and its answer before the next command');
     const handler = this.#handlers.get(frame.command);
     if (handler === undefined) throw new Refusal('INVALID_ARGUMENT', `command ${frame.command} is not known`, { command: frame.command });
-    return () => this.#handle(request, handler);
+    this.#deps.limits.assertCommand(session, frame.command);
+    return () => this.#handle(request, session, handler);
   }
 
   async #perform(request: Request, task: () => Promise<void>): Promise<void> {
@@ -99,10 +110,8 @@ export class Router {
     }
   }
 
-  async #handle(request: Request, handler: CommandHandler): Promise<void> {
-    const { connection, frame, traceId } = request;
-    const { session } = connection;
-    if (session === undefined) throw new Error('an active connection has a session');
+  async #handle(request: Request, session: Session, handler: CommandHandler): Promise<void> {
+    const { frame, traceId } = request;
     const { tenant, userId, deviceId, connectionId, realIp } = session;
     const context = { tenant, userId, deviceId, connectionId, realIp, traceId, session };
     const data = await handler.handle(context, parseBody(frame.body), frame.body);

@@ -1,4 +1,5 @@
 import { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { z } from 'zod';
 import { Refusal } from '#shared/contract/reasons.ts';
 import { answer } from '#shared/platform/http/answer.ts';
@@ -30,7 +31,11 @@ const refreshBody = z.object({ refresh_token: z.string().max(128) });
 /** `/v1/auth/*`: into the tenant and out again. @see G-14 @see G-15 */
 export function authRouter(deps: PublicApiDeps): Router {
   const router = Router();
-  router.post('/register', async (request, response) => {
+  const door: RequestHandler = (request, _response, next) => {
+    deps.limits.assertDoor(contextOf(request).realIp);
+    next();
+  };
+  router.post('/register', door, async (request, response) => {
     const body = parseBody(registerBody, request);
     const db = deps.login.databases.get(body.tenant_code);
     if (db === undefined) throw new Refusal('RESOURCE_NOT_FOUND', 'no such tenant', { field: 'tenant_code' });
@@ -43,12 +48,12 @@ export function authRouter(deps: PublicApiDeps): Router {
     );
     answer(request, response, { user_id: user.userId.toString(), name: user.name, display_name: user.displayName }, 201);
   });
-  router.post('/login', async (request, response) => {
+  router.post('/login', door, async (request, response) => {
     const { name, password, device_id: deviceId, platform, tenant_code: tenant } = parseBody(loginBody, request);
     const { realIp } = contextOf(request);
     answer(request, response, sessionData(await logIn(deps.login, { tenant, name, password, deviceId, platform, realIp })));
   });
-  router.post('/refresh', async (request, response) => {
+  router.post('/refresh', door, async (request, response) => {
     answer(request, response, sessionData(await refreshSession(deps.login, parseBody(refreshBody, request).refresh_token)));
   });
   router.post('/logout', authenticated(deps.login), async (request, response) => {

@@ -25,7 +25,9 @@ export function conversationsRouter(deps: PublicApiDeps): Router {
     answer(request, response, { conversation_id: conversationId.toString() });
   });
   router.get('/:id/messages', async (request, response) => {
-    const { tenant, userId } = identityOf(request);
+    const identity = identityOf(request);
+    deps.limits.assertHistory(identity);
+    const { tenant, userId } = identity;
     const conversationId = parseId(request.params.id, 'id');
     const { before, limit } = parseQuery(historyQuery, request);
     const page = await getHistory(tenantDeps(deps, tenant).db, userId, conversationId, before, limit);

@@ -3,11 +3,13 @@ import type { Log } from '#shared/platform/log/log.ts';
 import type { Database } from '#shared/platform/mysql/database.ts';
 import type { DeliverJob } from '#shared/tenant/deliver/deliver-job.ts';
 import type { LoginDeps } from '#shared/tenant/user/log-in.ts';
+import type { HttpLimits } from './rate-limits.ts';
 
 /** What the client HTTP API needs of the process. */
 export interface PublicApiDeps {
   readonly login: LoginDeps;
   readonly registration: 'open' | 'closed';
+  readonly limits: HttpLimits;
   readonly ids: IdGenerator;
   readonly log: Log;
   /** Queues jobs for delivery. May fail: the change is committed, and the sweeper repairs what is lost. */

@@ -7,6 +7,7 @@ import { SignedTokens } from '#shared/platform/login/signed-token.ts';
 import { openRedis } from '#shared/platform/redis/redis.ts';
 import { describedRoutes, loosePlaces, readOpenApi, servedRoutes } from '#shared/testing/openapi.ts';
 import { publicApi } from './public-api.ts';
+import { HttpLimits } from './rate-limits.ts';
 
 describe('page of the client HTTP API', () => {
   const page = readOpenApi(new URL('openapi.yaml', import.meta.url));
@@ -21,6 +22,7 @@ describe('page of the client HTTP API', () => {
       pause: new LoginPause(openRedis({ address: 'unix:/nowhere' }), ''),
     },
     registration: 'closed',
+    limits: new HttpLimits({ auth_per_second: 1, history_per_minute: 1 }),
     ids: { next: () => 1n },
     log: silentLog,
     enqueue: () => Promise.resolve(),

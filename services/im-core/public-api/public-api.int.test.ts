@@ -12,7 +12,9 @@ import { freshDatabase } from '#shared/testing/database-per-test.ts';
 import type { FreshDatabase } from '#shared/testing/database-per-test.ts';
 import { freshRedis } from '#shared/testing/redis.ts';
 import type { FreshRedis } from '#shared/testing/redis.ts';
+import type { PublicApiDeps } from './deps.ts';
 import { publicApi } from './public-api.ts';
+import { HttpLimits } from './rate-limits.ts';
 
 interface Reply {
   readonly status: number;
@@ -25,6 +27,7 @@ describe('client HTTP API', () => {
   let fresh: FreshDatabase;
   let redis: FreshRedis;
   let app: ReturnType<typeof createApp>;
+  let deps: PublicApiDeps;
   let lastId = 9_007_199_254_740_992n; // Above what a JSON number can hold.
   let queueIsAway = false;
   let isClosed = false;
@@ -45,15 +48,16 @@ describe('client HTTP API', () => {
       passwords: new Passwords({ logN: 4, parallel: 1 }),
       pause: new LoginPause(redis.redis, `${redis.code}:login:`),
     };
-    const mounts = publicApi({
+    deps = {
       login,
       registration: 'open',
+      limits: new HttpLimits({ auth_per_second: 10_000, history_per_minute: 10_000 }),
       log: silentLog,
       ids: { next: (above = 0n) => (lastId = (lastId > above ? lastId : above) + 1n) },
       enqueue: (more) => (queueIsAway ? Promise.reject(new Error('redis is away')) : Promise.resolve(void jobs.push(...more))),
       wakeNotices: () => undefined,
-    });
-    app = createApp({ log: silentLog }, mounts);
+    };
+    app = createApp({ log: silentLog }, publicApi(deps));
   });
   after(async () => {
     await Promise.all([fresh.drop(), redis.close()]);
@@ -109,6 +113,26 @@ describe('client HTTP API', () => {
       isClosed = false;
     }
     assert.equal((await get('/v1/me', token)).status, 200);
+  });
+
+  it('refuses an address that tries too often at the door, and a device that reads too fast (LIM-02, LIM-05)', async () => {
+    const { token } = await person('hasty');
+    const p2p = await post('/v1/conversations/p2p', { user_id: (await person('patient')).id }, token);
+    const path = `/v1/conversations/${String(p2p.data['conversation_id'])}/messages`;
+    const limits = new HttpLimits({ auth_per_second: 2, history_per_minute: 2 }, () => 0);
+    const limited = createApp({ log: silentLog }, publicApi({ ...deps, limits }));
+    const knock = (realIp: string, at: string) =>
+      supertest(limited).post(`/v1/auth/${at}`).set('x-real-ip', realIp).send({ refresh_token: 'none' });
+    assert.deepEqual([(await knock('192.0.2.1', 'refresh')).status, (await knock('192.0.2.1', 'login')).status], [401, 400]);
+    for (const at of ['refresh', 'login', 'register']) {
+      const refused = await knock('192.0.2.1', at);
+      assert.deepEqual([refused.status, refused.headers['retry-after']], [429, '1'], at);
+      assert.deepEqual((refused.body as Reply).data, { reason: 'RATE_LIMITED', retriable: true, retry_after_ms: 500 });
+    }
+    assert.equal((await knock('192.0.2.2', 'refresh')).status, 401);
+    const read = async () => (await supertest(limited).get(path).set('authorization', `Bearer ${token}`)).status;
+    assert.deepEqual([await read(), await read(), await read()], [200, 200, 429]);
+    assert.equal((await get(path, token)).status, 200);
   });
 
   it('asks for a token everywhere but at the door', async () => {
