@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { open, readFile, stat } from 'node:fs/promises';
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -5,15 +6,17 @@ import { homePaths } from '#scripts/servers/home.ts';
 import { PARTS } from '#scripts/servers/plan.ts';
 import type { Arguments, Command, Context, ExitCode } from './command.ts';
 import { CommandError } from './command.ts';
+import { chosenRuntime, composeRuntime } from './runtime.ts';
 import { suggestion } from './suggestion.ts';
 
-const LOGS = ['supervisor', ...PARTS] as const;
+const LOGS: readonly string[] = ['supervisor', ...PARTS];
+const CONTAINERS: readonly string[] = ['configure', ...PARTS, 'topics'];
 const LOOK_EVERY_MS = 200;
 /** Enough to see what happened last; the files themselves lie in HOME/logs. */
 const DEFAULT_LINES = 200;
 
 export const command: Command = {
-  summary: `show what the parts wrote: ${LOGS.join(', ')}; all without a name`,
+  summary: `show what the parts wrote: ${LOGS.join(', ')} (in containers also ${CONTAINERS.filter((name) => !LOGS.includes(name)).join(', ')}); all without a name`,
   usage: '[PART] [-f] [--lines N]',
   options: {
     follow: { kind: 'flag', short: 'f', summary: 'go on until Ctrl-C' },
@@ -23,9 +26,12 @@ export const command: Command = {
   run: showLogs,
 };
 
-async function showLogs({ home }: Context, args: Arguments): Promise<ExitCode> {
-  const parts = partsOf(args.positionals[0]);
+async function showLogs(context: Context, args: Arguments): Promise<ExitCode> {
+  const isCompose = (await chosenRuntime(context.home)) === 'compose';
+  const parts = partsOf(args.positionals[0], isCompose ? CONTAINERS : LOGS);
   const lines = linesOf(args.values.get('lines'));
+  if (isCompose) return showContainerLogs(context, parts, lines, args.flags.has('follow'));
+  const { home } = context;
   const prefix = (part: string): string => (parts.length === 1 ? '' : `${part.padEnd(16)} `);
   const { log } = homePaths(home);
   for (const part of parts) await printTail(log(part), prefix(part), lines);
@@ -39,10 +45,20 @@ async function showLogs({ home }: Context, args: Arguments): Promise<ExitCode> {
   return 0;
 }
 
-function partsOf(name: string | undefined): readonly string[] {
-  if (name === undefined) return LOGS;
-  if (LOGS.some((part) => part === name)) return [name];
-  const meant = suggestion(name, LOGS);
+/** Docker keeps these, and caps them. */
+async function showContainerLogs(context: Context, parts: readonly string[], lines: number, isFollowing: boolean): Promise<ExitCode> {
+  const { command: program, project } = await composeRuntime(context);
+  const flags = ['--tail', String(lines), ...(parts.length === 1 ? ['--no-log-prefix'] : []), ...(isFollowing ? ['--follow'] : [])];
+  const [name, ...words] = [...program, '--project-name', project.name, '--file', project.file, 'logs', ...flags, ...parts];
+  const child = spawn(name, words, { stdio: ['ignore', 'inherit', 'inherit'] });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return code === 0 || isFollowing ? 0 : 1;
+}
+
+function partsOf(name: string | undefined, known: readonly string[]): readonly string[] {
+  if (name === undefined) return known;
+  if (known.includes(name)) return [name];
+  const meant = suggestion(name, known);
   throw new CommandError(2, `logs: unknown part "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
 }
 

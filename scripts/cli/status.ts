@@ -1,8 +1,11 @@
 import { readSettings } from '#scripts/configure/settings.ts';
+import { composeStatus } from '#scripts/images/compose-status.ts';
 import { askStatus } from '#scripts/servers/control.ts';
 import { homePaths } from '#scripts/servers/home.ts';
 import type { PartStatus } from '#scripts/servers/part.ts';
+import type { ApplianceStatus } from '#scripts/servers/supervisor.ts';
 import type { Arguments, Command, Context, ExitCode } from './command.ts';
+import { chosenRuntime, composeRuntime } from './runtime.ts';
 
 export const command: Command = {
   summary: 'show each part: state, process, version, uptime, restarts, and whether it runs the configuration of the file',
@@ -23,14 +26,16 @@ interface Row {
   readonly problem: string | null;
 }
 
-async function showStatus({ home, file }: Context, args: Arguments): Promise<ExitCode> {
-  const status = await askStatus(homePaths(home).control);
+async function showStatus(context: Context, args: Arguments): Promise<ExitCode> {
+  const { home, file } = context;
+  const runtime = (await chosenRuntime(home)) ?? 'process';
+  const status = await (runtime === 'compose' ? statusOfContainers(context) : askStatus(homePaths(home).control));
   const wanted = await readSettings({ now: new Date() }, file).catch((error: unknown) => ({ hash: undefined, warnings: [String(error)] }));
   const report = {
     running: status !== undefined,
     healthy: status?.isHealthy ?? false,
     phase: status?.phase ?? 'stopped',
-    runtime: 'process',
+    runtime,
     home,
     config_hash: status?.configHash ?? null,
     file_hash: wanted.hash ?? null,
@@ -41,6 +46,10 @@ async function showStatus({ home, file }: Context, args: Arguments): Promise<Exi
   if (args.flags.has('json')) console.log(JSON.stringify(report, null, 2));
   else printReport(report);
   return report.healthy ? 0 : 4;
+}
+
+async function statusOfContainers(context: Context): Promise<ApplianceStatus | undefined> {
+  return composeStatus((await composeRuntime(context)).project);
 }
 
 function rowOf({ name, state, pid, startedAt, restarts, health, problem }: PartStatus): Row {
@@ -61,6 +70,7 @@ interface Report {
   readonly running: boolean;
   readonly healthy: boolean;
   readonly phase: string;
+  readonly runtime: string;
   readonly home: string;
   readonly config_hash: string | null;
   readonly file_hash: string | null;
@@ -70,8 +80,10 @@ interface Report {
 }
 
 function printReport(report: Report): void {
-  const { running, healthy, phase, home, config_hash: now, file_hash: wanted, parts } = report;
-  console.log(running ? `${healthy ? 'healthy' : 'NOT healthy'} (${phase}), home ${home}` : `it does not run, home ${home}`);
+  const { running, healthy, phase, runtime, home, config_hash: now, file_hash: wanted, parts } = report;
+  console.log(
+    running ? `${healthy ? 'healthy' : 'NOT healthy'} (${phase}, ${runtime} runtime), home ${home}` : `it does not run, home ${home}`,
+  );
   if (parts.length > 0) {
     printRow('part', 'state', 'pid', 'version', 'uptime', 'restarts');
     for (const { name, state, pid, version, uptime_seconds: uptime, restarts } of parts) {

@@ -58,7 +58,11 @@ describe('scripts/appliance up', () => {
     await writeFile(join(directory, 'appliance.yml'), 'port: 1\n');
     const { code, stderr } = await appliance('up', '--runtime', 'process', ...place());
     assert.equal(code, 3);
-    assert.ok(stderr.includes(join(directory, 'home/data')));
+    assert.match(stderr, /in the volumes im-appliance-[0-9a-f]{8}_mysql-data/);
+    await writeFile(join(directory, 'home/state/runtime'), 'process\n');
+    const other = await appliance('up', '--runtime', 'compose', ...place());
+    assert.equal(other.code, 3);
+    assert.ok(other.stderr.includes(join(directory, 'home/data')));
   });
 
   it('refuses an unknown option with exit code 2', async () => {
