@@ -35,7 +35,20 @@ export function openRedis(login: RedisLogin, { commandTimeoutMs = 2_000, log }: 
   });
   // Without a listener a dropped connection would end the process; the commands that failed report it.
   redis.on('error', (error: Error) => log?.debug({ error }, 'redis connection'));
+  redis.on('close', () => {
+    failUnanswered(redis);
+  });
   return redis;
+}
+
+/**
+ * The driver leaves commands whose connection ended before their answer unsettled until their time is over; for a reader that may wait
+ * long that is a minute of deafness.
+ */
+function failUnanswered(redis: Redis): void {
+  for (let item = redis.commandQueue.shift(); item !== undefined; item = redis.commandQueue.shift()) {
+    item.command.reject(new Error('Connection is closed.')); // what the driver says of a command that it cannot send
+  }
 }
 
 function addressOptions(address: string): { path: string } | { host: string; port: number } {
