@@ -25,7 +25,8 @@ const BACKOFF_MS = 200;
 
 /**
  * Passes on what other processes have for the sessions of this one. A frame whose session is gone is dropped: the device syncs when it
- * comes back. A frame that was taken and not passed on is lost only with the process, and then its sessions are too.
+ * comes back. Frames leave the list after they were passed on, so a connection that breaks repeats some and loses none; they are lost
+ * only with the process, and then its sessions are too.
  */
 export class InboxReader implements Part {
   readonly name = 'process inbox';
@@ -54,8 +55,11 @@ export class InboxReader implements Part {
     const key = processInboxKey(base, processId);
     while (this.#isRunning) {
       try {
-        const taken = await redis.blmpop(WAIT_SECONDS, 1, key, 'LEFT', 'COUNT', TAKE);
-        for (const text of taken?.[1] ?? []) this.#pass(text);
+        // From the head to the head: it waits for a frame and takes nothing.
+        if ((await redis.blmove(key, key, 'LEFT', 'LEFT', WAIT_SECONDS)) === null) continue;
+        const frames = await redis.lrange(key, 0, TAKE - 1);
+        for (const text of frames) this.#pass(text);
+        await redis.ltrim(key, frames.length, -1);
       } catch (error) {
         this.#deps.log.debug({ error: error as Error }, 'process inbox out of reach');
         await pause(BACKOFF_MS);
