@@ -100,6 +100,16 @@ describe('the check of appliance.yml', () => {
     ['a merge key', 'log: {<<: {level: info}}\n', /unknown key "<<"/],
     ['YAML 1.1 by directive', '%YAML 1.1\n---\nport: 443\n', /directives/],
     ['a key that is a list', '? [a]\n: 1\n', /a key must be plain text/],
+    ['an address for a name, which no TLS hello can carry', 'domain: {api: 10.0.0.1}\n', /domain\.api: must be a host name/],
+    ["Kafka's own topic", 'kafka: {topics: [{name: __consumer_offsets}]}\n', /topics\[0\]\.name: must be/],
+    ['a topic that Kafka takes for a folder', 'kafka: {topics: [{name: ".."}]}\n', /topics\[0\]\.name: must be/],
+    [
+      'a path that Nginx would read as more than one word',
+      'tls: {api: {cert_file: /a b, key_file: /k}}\n',
+      /cert_file: must be an absolute path/,
+    ],
+    ['a path with a directive in it', 'tls: {api: {cert_file: "/a;include /etc/x", key_file: /k}}\n', /cert_file: must be/],
+    ['a path that Nginx would look up in a variable', 'tls: {api: {cert_file: /a, key_file: "/k$host"}}\n', /key_file: must be/],
     ['__proto__', '__proto__: {port: 1}\n', /unknown key "__proto__"/],
     ['constructor', 'constructor: 1\n', /unknown key "constructor"/],
   ];

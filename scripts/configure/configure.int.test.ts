@@ -165,6 +165,11 @@ describe('configure', function () {
     assert.equal(code, 3);
     assert.match(output, /too long for unix sockets/);
     await assert.rejects(stat(long), { code: 'ENOENT' });
+    const odd = join(folder, 'my appliance');
+    const answer = await program(['--file', join(folder, 'appliance.yml'), '--home', odd, '--runtime', 'process']);
+    assert.equal(answer.code, 3);
+    assert.match(answer.output, /path of the appliance's home may have letters, digits/);
+    await assert.rejects(stat(odd), { code: 'ENOENT' });
   });
 
   describe('for containers', () => {
@@ -386,6 +391,8 @@ describe('configure', function () {
       await refusedWith(/key_file: is not the key of this certificate/);
       await own((await issue(authority, 'www.example.com', NOW)).certificate, good.key);
       await refusedWith(/cert_file: is not for api\.localhost/);
+      await own(`${good.certificate}-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n`, good.key);
+      await refusedWith(/cert_file: TLS cannot use it/);
       await own(good.certificate, good.key);
       await refusedWith(/cert_file: expired on 2028-02-01/, later(398));
       await refusedWith(/cert_file: is not valid yet/, later(-2));
@@ -401,6 +408,32 @@ describe('configure', function () {
       );
       assert.deepEqual(await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]), [good.certificate, good.key]);
     });
+  });
+
+  it('is another configuration when a file that it names has another content: up must bring it to who reads it', async () => {
+    const [keyFile, file] = [join(folder, 'key'), join(folder, 'keys.yml')];
+    await writeFile(file, `internal_api: {services: {a: {allow: [alarm], keys: [{id: k1, secret_file: ${keyFile}}]}}}\n`);
+    const hashWith = async (secret: string): Promise<string> => {
+      await writeFile(keyFile, secret);
+      return (await readSettings({ now: NOW, environment: {} }, file)).hash;
+    };
+    const first = await hashWith('x'.repeat(40));
+    assert.notEqual(await hashWith('y'.repeat(40)), first);
+    assert.equal(await hashWith('x'.repeat(40)), first);
+  });
+
+  it('refuses a key file that two programs would read as two keys', async () => {
+    const [keyFile, file] = [join(folder, 'key'), join(folder, 'keys.yml')];
+    await writeFile(file, `internal_api: {services: {a: {allow: [alarm], keys: [{id: k1, secret_file: ${keyFile}}]}}}\n`);
+    for (const content of [
+      Buffer.alloc(40, 0xff),
+      `\ufeff${'x'.repeat(40)}`,
+      `${'x'.repeat(20)}\n${'y'.repeat(20)}`,
+      ` ${'x'.repeat(40)}`,
+    ]) {
+      await writeFile(keyFile, content);
+      await assert.rejects(readSettings({ now: NOW, environment: {} }, file), /secret_file: must hold at least 32 printable characters/);
+    }
   });
 
   it('warns of open registration on a public name, of keys that expired, and refuses one key file for two services', async () => {

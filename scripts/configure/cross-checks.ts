@@ -10,8 +10,8 @@ export type Fault = readonly [path: string, message: string];
 /** A frame or a request carries this much around the content: ids, times, the envelope. */
 export const CONTENT_OVERHEAD_BYTES = 4_096;
 
-/** `im`, `deliver` and `wake` begin Redis keys of the default tenant; the others are words of databases and URLs. */
-const RESERVED_TENANTS: readonly string[] = ['control', 'by-code', 'by-id', 'im', 'deliver', 'wake'];
+/** `im`, `deliver` and `wake` begin Redis keys of the default tenant, `admin` and `hotgo` those of the back office; the others are words of databases and URLs. */
+const RESERVED_TENANTS: readonly string[] = ['control', 'by-code', 'by-id', 'im', 'deliver', 'wake', 'admin', 'hotgo'];
 
 export function crossCheck(settings: Settings): readonly Fault[] {
   return [
@@ -84,8 +84,15 @@ type Door = 'internal_api' | 'admin_internal_api';
 /** Inside one door: a key has one source, a name used once, a date that exists. */
 function services(settings: Settings, door: Door): readonly Fault[] {
   const { service_name: caller } = settings.admin_internal_api;
+  const backOffice = settings.internal_api.services['hotgo-admin'];
+  const mayNotAsk = door === 'internal_api' && backOffice?.allow.includes('admin_query') === false;
   const isCallerUnknown = door === 'admin_internal_api' && !Object.hasOwn(settings.admin_internal_api.services, caller);
   return [
+    ...fault(
+      mayNotAsk,
+      'internal_api.services.hotgo-admin.allow',
+      'must contain "admin_query": it is the back office of this appliance that asks',
+    ),
     ...fault(isCallerUnknown, 'admin_internal_api.service_name', `"${caller}" is not among admin_internal_api.services`),
     ...Object.entries(settings[door].services).flatMap(([name, { keys }]) =>
       keys.flatMap((key, index) => {

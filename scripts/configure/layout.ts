@@ -69,6 +69,8 @@ export interface NginxLayout {
 
 /** A socket's path must fit the kernel's structure, with its closing zero byte. */
 const MAX_SOCKET_PATH_BYTES = 107;
+/** The path is written into the files of four servers, each of which gives other characters a meaning. */
+const PLAIN_PATH = /^[A-Za-z0-9/._@+=~-]+$/;
 
 export interface ProcessOptions {
   readonly home: string;
@@ -77,8 +79,13 @@ export interface ProcessOptions {
   readonly isIpv6: boolean;
 }
 
-/** @throws {PreflightError} when the home's path is too long for its sockets */
+/** @throws {PreflightError} when the home's path is too long for its sockets, or has a character that a server would not take */
 export function processLayout({ home, ports, publicPort, isIpv6 }: ProcessOptions): Layout {
+  if (!PLAIN_PATH.test(home)) {
+    throw new PreflightError(
+      `the path of the appliance's home may have letters, digits and any of . _ - @ + = ~ in it, no spaces: ${home}`,
+    );
+  }
   const run = join(home, 'run');
   const socket = (name: string): string => {
     const path = join(run, name);

@@ -18,7 +18,8 @@ import { kafkaSection } from '#shared/platform/kafka/config.ts';
 import { logSection } from '#shared/platform/log/config.ts';
 import { messageSection, tenantsSetting } from '#shared/tenant/config.ts';
 
-const PATH = { pattern: /^\/[^\0]+$/, description: 'an absolute path' };
+/** The path becomes a word in Nginx's files, where these characters end a word or mean something. */
+const PATH = { pattern: /^\/[^\0-\x20"'$;{}\\#\x7f]+$/, description: 'an absolute path without spaces, quotes and any of $ ; { } \\ #' };
 const OURS = 'addresses, logins and paths between our own parts are made by configure; only the public port is yours (port)';
 
 const ownCertificate = (name: string) =>

@@ -13,7 +13,7 @@ import { ignoredVariables } from './ambient.ts';
 
 export interface ReadSettings {
   readonly settings: Settings;
-  /** 16 hex digits of what the file says and of the product's version; comments, order and spelling do not change it. */
+  /** 16 hex digits of what the file and the files it names say, and of the product's version; comments, order and spelling do not change it. */
   readonly hash: string;
   readonly warnings: readonly string[];
 }
@@ -42,7 +42,7 @@ export async function readSettings({ now, environment }: SettingsDeps, file: str
   if (faults.length > 0) throw new ConfigProblems(basename(file), located(faults, checked));
   return {
     settings,
-    hash: await hashOf(settings),
+    hash: await hashOf(settings, outside.prints),
     warnings: [
       ...warningsOf(settings),
       ...outside.warnings,
@@ -72,9 +72,9 @@ function located(faults: readonly Fault[], checked: CheckedFile): ConfigProblems
   return faults.map(([path, message]) => ({ ...checked.positionOf(path), path, message }));
 }
 
-async function hashOf(settings: Settings): Promise<string> {
+async function hashOf(settings: Settings, files: Readonly<Record<string, string>>): Promise<string> {
   const { version } = JSON.parse(await readFile(PACKAGE, 'utf8')) as { version: string };
-  return createHash('sha256').update(canonical({ version, settings })).digest('hex').slice(0, 16);
+  return createHash('sha256').update(canonical({ version, settings, files })).digest('hex').slice(0, 16);
 }
 
 /** JSON with keys in order, so that the order in the file does not matter. */

@@ -18,8 +18,10 @@ import { internalApiSection } from './internal-api/config.ts';
 import { authSection } from './public-api/config.ts';
 
 const HOST_NAME = {
-  pattern: /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)+$/,
-  description: 'a host name in small letters with at least one dot',
+  // No address: the last label has a letter. The hello of TLS carries names alone, and by it the port knows for whom a connection is.
+  pattern:
+    /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*\.(?=[0-9-]*[a-z])[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
+  description: 'a host name in small letters with at least one dot, no address',
 };
 
 /** The three names that share the public port. */

@@ -2,7 +2,8 @@ import { choice, list, map, optionalText, refused, rendered, text } from '../con
 
 const SERVICE_NAME = { pattern: /^[a-z][a-z0-9-]{0,62}$/, description: 'a service name: small letters, digits and "-"' };
 const KEY_ID = { pattern: /^[a-zA-Z0-9._-]{1,64}$/, description: 'letters, digits, ".", "_" and "-", at most 64' };
-const SECRET = { pattern: /^[\x21-\x7e]{32,512}$/, description: 'at least 32 printable characters without spaces' };
+/** A key as text. Bytes that are no text would be read as another key by whoever decodes them otherwise. */
+export const SECRET = { pattern: /^[\x21-\x7e]{32,512}$/, description: 'at least 32 printable characters without spaces' };
 const PATH = { pattern: /^\/[^\0]+$/, description: 'an absolute path' };
 const TIME = { pattern: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/, description: 'a time in UTC such as "2027-01-31T00:00:00Z"' };
 

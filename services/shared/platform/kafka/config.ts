@@ -1,6 +1,10 @@
 import { boolean, duration, integer, list, map, rendered, text } from '../config/setting.ts';
 
-const TOPIC_NAME = { pattern: /^[a-zA-Z0-9._-]{1,249}$/, description: 'letters, digits, ".", "_" and "-", at most 249' };
+/** Names that begin with "__" are Kafka's own; "." and ".." would be folders. */
+const TOPIC_NAME = {
+  pattern: /^(?!__)(?!\.{1,2}$)[a-zA-Z0-9._-]{1,249}$/,
+  description: 'letters, digits, ".", "_" and "-", at most 249, not beginning with "__"',
+};
 const SERVICE_NAME = { pattern: /^[a-z][a-z0-9-]{0,62}$/, description: 'a service name' };
 
 /** Kafka carries commands and events. Chat itself works without it. */
