@@ -280,6 +280,24 @@ describe('DeliverWorker', () => {
     assert.equal(await unread(other, conversationId), 2);
   });
 
+  const mishaps: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['its connection was cut', async () => server.redis.client('KILL', 'ID', await delivery.process.redis.client('ID'))],
+    ['Redis forgot epoch and leases', () => server.redis.del(`${delivery.base}im:epoch`, ...leaseKeys())],
+  ];
+  const leaseKeys = (): string[] => Array.from({ length: 64 }, (_, shard) => `${delivery.base}deliver:lease:${String(shard)}`);
+  for (const [what, mishap] of mishaps) {
+    it(`goes on at once after ${what}`, async () => {
+      const { one, conversationId } = await world.friends();
+      const writer = world.writer();
+      const first = await writer.send(textMessage(conversationId, one));
+      await inStep(conversationId, first.msgId);
+      await mishap();
+      const { msgId } = await writer.send(textMessage(conversationId, one));
+      const handed = async (): Promise<boolean> => (await lists.marks(conversationId)).handed === msgId;
+      await eventually(handed, { what: 'the message to be handed over', deadlineMs: 2_000 });
+    });
+  }
+
   it('waits while MySQL rows cannot be read and loses nothing', async () => {
     const { one, other, conversationId } = await world.friends();
     await queue.enqueue([

@@ -59,6 +59,7 @@ export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake:
     this.#deps = deps;
     this.#settings = settings;
     deps.redis.on('close', () => this.#endTerm());
+    deps.redis.on('ready', () => this.#wake());
   }
 
   /** Resolves when the shards that are free are ours. */
@@ -96,20 +97,25 @@ export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake:
         this.#deps.log.warn({ error: error as Error }, 'delivery queue out of reach');
         this.#endTerm();
         await pause(FIRST_BACKOFF_MS * 4);
-        await this.#deps.owner.acquire(allShards()).catch(() => undefined);
       }
     }
   }
 
-  /** @returns whether there was anything to take, or no hand free to take it */
+  /** @returns whether there may be more to take at once */
   async #takeSome(): Promise<boolean> {
     this.#isAwake = false;
     const { owner } = this.#deps;
+    if (owner.held.size === 0) await owner.acquire(allShards()).catch(() => undefined); // Redis away: looked at again after the sleep
     const free = [...owner.held].filter((shard) => !this.#busy.has(shard));
     const hands = this.#settings.workers - this.#busy.size;
     if (free.length === 0 || hands <= 0) return false;
     const start = Math.floor(Math.random() * free.length); // no shard is always the last to be looked at
+    const held = owner.held.size;
     const taken = await owner.take([...free.slice(start), ...free.slice(0, start)], { jobs: TAKE_JOBS, shards: hands });
+    if (owner.held.size < held) {
+      this.#endTerm(); // a lease ran out, or Redis was emptied: what is remembered may be wrong; what was taken comes back with the shards
+      return true;
+    }
     for (const [shard, texts] of taken) {
       const work = this.#workShard(shard, texts, this.#term).finally(() => {
         this.#busy.delete(shard);
