@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { Refusal } from '#shared/contract/reasons.ts';
 import { ChatWorld, textMessage } from '#shared/testing/chat-world.ts';
+import { within } from '#shared/testing/wait.ts';
 import { getMessagesAfter } from './get-messages.ts';
+import { laneOf } from './message-writer.ts';
 import type { MessageWriter } from './message-writer.ts';
 
 function refusedAs(reason: string): (error: unknown) => boolean {
@@ -223,6 +225,34 @@ describe('MessageWriter', () => {
     await holder;
     const [one, two] = await Promise.all([first, second]);
     assert.ok(one.msgId < two.msgId);
+  });
+
+  it('waits for a conversation that stays locked once for all its messages, not for each, so that its lane goes on', async () => {
+    const busy = await world.friends();
+    const free = await world.friends();
+    const lane = world.writer({ lanes: 1, patienceMs: 50 });
+    const held = Promise.withResolvers<undefined>();
+    const locked = Promise.withResolvers<undefined>();
+    const holder = world.db.transaction(async (tx) => {
+      await tx.select('SELECT * FROM t_conversations FORCE INDEX (PRIMARY) WHERE id = ? FOR UPDATE', [busy.conversationId]);
+      locked.resolve(undefined);
+      await held.promise;
+    });
+    await locked.promise;
+    const sends = Promise.allSettled(Array.from({ length: 10 }, () => lane.send(textMessage(busy.conversationId, busy.one))));
+    await lane.send(textMessage(free.conversationId, free.one));
+    for (const { status, ...outcome } of await within(sends, { what: 'all to be refused', deadlineMs: 5_000 })) {
+      assert.equal(status, 'rejected');
+      assert.ok('reason' in outcome && refusedAs('BUSY')(outcome.reason));
+    }
+    held.resolve(undefined);
+    await holder;
+  });
+
+  it('spreads conversations over its lanes, also those that were made one at a time', () => {
+    const firstOfTheirMillisecond = Array.from({ length: 100 }, (_, ms) => BigInt(1_000 + ms) << 22n);
+    const lanes = firstOfTheirMillisecond.map((id) => laneOf(id, 2));
+    assert.ok(lanes.filter((lane) => lane === 0).length > 20 && lanes.filter((lane) => lane === 1).length > 20);
   });
 
   it('refuses as BUSY while the worker id is not ours, and stores nothing (MSG-05)', async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { Refusal } from '#shared/contract/reasons.ts';
 import type { Clock } from '#shared/platform/clock/clock.ts';
 import { isDataError, isDuplicateKey, isLockConflict } from '#shared/platform/mysql/database.ts';
@@ -78,7 +79,7 @@ export class MessageWriter {
    * @throws {Refusal} why it may not be sent, DUPLICATE (the key was used with other content), BUSY (nothing is known to be stored; retry with the same key)
    */
   async send(message: NewMessage): Promise<Sent> {
-    const lane = this.#lanes[Number(message.conversationId % BigInt(this.#lanes.length))];
+    const lane = this.#lanes[laneOf(message.conversationId, this.#lanes.length)];
     if (lane === undefined) throw new Error('no lane');
     return lane.send(message);
   }
@@ -92,6 +93,11 @@ export class MessageWriter {
   async close(): Promise<void> {
     await Promise.all(this.#lanes.map((lane) => lane.close()));
   }
+}
+
+/** Where a conversation's messages are written. Hashed: the low bits of ids that were made one at a time are all the same. */
+export function laneOf(conversationId: bigint, lanes: number): number {
+  return crc32(conversationId.toString()) % lanes;
 }
 
 class WriterLane {
@@ -138,19 +144,27 @@ class WriterLane {
     this.#running = undefined;
   }
 
-  /** The next batch; or the one message whose patience is over, alone. */
+  /** The next batch; or what waits for the conversation whose patience is over, alone: the lane waits for its lock once. */
   #take(): { batch: Waiting[]; alone: boolean } {
     const now = Date.now();
-    const late = this.#waiting.findIndex(({ putOffSinceMs }) => putOffSinceMs > 0 && now - putOffSinceMs >= this.#limits.patienceMs);
-    if (late >= 0) return { batch: this.#waiting.splice(late, 1), alone: true };
+    const late = this.#waiting.find(({ putOffSinceMs }) => putOffSinceMs > 0 && now - putOffSinceMs >= this.#limits.patienceMs);
+    const alone = late?.message.conversationId;
+    const candidates = alone === undefined ? this.#waiting : this.#waiting.filter(({ message }) => message.conversationId === alone);
+    const batch = candidates.slice(0, this.#fitting(candidates));
+    const taken = new Set(batch);
+    this.#waiting = this.#waiting.filter((waiting) => !taken.has(waiting));
+    return { batch, alone: alone !== undefined };
+  }
+
+  #fitting(waiting: readonly Waiting[]): number {
     let bytes = 0;
     let count = 0;
-    for (const { message } of this.#waiting) {
+    for (const { message } of waiting) {
       bytes += message.content.length + 256;
       if (count >= this.#limits.batchMessages || (count > 0 && bytes > this.#limits.batchBytes)) break;
       count += 1;
     }
-    return { batch: this.#waiting.splice(0, count), alone: false };
+    return count;
   }
 
   /** Settles every message of the batch but those it returns: they belong into the next one. */
