@@ -127,6 +127,38 @@ describe('the supervisor', () => {
     await eventually(() => supervisor.status().phase === 'running', { what: 'running services' });
   });
 
+  it('does one thing at a time: two changes at once leave one process of each part', async () => {
+    supervisor.start();
+    await healthy();
+    await Promise.all([supervisor.apply(), supervisor.apply()]);
+    await healthy();
+    await supervisor.stop();
+    const count = (event: string): number => events.filter((one) => one === event).length;
+    assert.equal(count('start service'), count('drained service'));
+    assert.equal(count('start door'), count('drained door'));
+  });
+
+  it('starts nothing any more when it is stopped during a change', async () => {
+    supervisor.start();
+    await healthy();
+    const applied = supervisor.apply();
+    await Promise.all([applied, supervisor.stop()]);
+    await supervisor.apply();
+    assert.deepEqual([supervisor.status().phase, supervisor.status().parts], ['stopping', []]);
+    assert.equal(events.filter((one) => one === 'start store').length, events.filter((one) => one === 'drained store').length);
+  });
+
+  it('goes on trying when it cannot even plan', async () => {
+    let failures = 1;
+    supervisor = new Supervisor({
+      plan: () => ((failures -= 1) < 0 ? Promise.resolve(plan) : Promise.reject(new Error('no server root'))),
+      logOf: () => () => undefined,
+    });
+    supervisor.start();
+    await eventually(() => supervisor.status().problem === 'no server root', { what: 'the reason' });
+    await healthy();
+  });
+
   it('starts anew only the servers whose settings changed', async () => {
     const servers = (fingerprint: string): Plan['servers'] => [
       { ...part('store', events), fingerprint: 'a' },

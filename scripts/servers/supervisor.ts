@@ -59,6 +59,9 @@ export class Supervisor {
   #doors: readonly Part[] = [];
   #stopping = new AbortController();
   #work: Promise<void> = Promise.resolve();
+  /** The last of what was asked for; two of them at once would start parts that nobody knows any more. */
+  #turn: Promise<void> = Promise.resolve();
+  #isEnding = false;
 
   constructor(deps: SupervisorDeps) {
     this.#deps = deps;
@@ -73,20 +76,32 @@ export class Supervisor {
     });
   }
 
-  /** Takes the configuration that is there now: services and door start anew, servers only where theirs changed. */
+  /** Takes the configuration that is there now: services and door start anew, servers only where theirs changed. Nothing after `stop`. */
   async apply(): Promise<void> {
-    await this.#halt();
-    await this.#stopServices();
-    this.start();
+    await this.#inTurn(async () => {
+      if (this.#isEnding) return;
+      await this.#halt();
+      await this.#stopServices();
+      this.start();
+    });
   }
 
   /** Last first: the door stops taking connections while the services drain, then the servers end. */
   async stop(): Promise<void> {
-    await this.#halt();
-    this.#phase = 'stopping';
-    await this.#stopServices();
-    await Promise.all([...this.#servers.values()].map(({ part }) => part.stop()));
-    this.#servers.clear();
+    this.#isEnding = true;
+    await this.#inTurn(async () => {
+      await this.#halt();
+      this.#phase = 'stopping';
+      await this.#stopServices();
+      await Promise.all([...this.#servers.values()].map(({ part }) => part.stop()));
+      this.#servers.clear();
+    });
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work);
+    this.#turn = done.catch(() => undefined); // Who asked for it is told.
+    await done;
   }
 
   status(): ApplianceStatus {
@@ -109,7 +124,8 @@ export class Supervisor {
   async #bringUp(stopping: AbortSignal): Promise<void> {
     this.#problem = undefined;
     this.#phase = 'starting servers';
-    const plan = await this.#deps.plan();
+    const plan = await this.#planWhenPossible(stopping);
+    if (plan === undefined) return;
     this.#plan = plan;
     await this.#startServers(plan);
     const topics = this.#migrateTopics(plan, stopping);
@@ -127,6 +143,14 @@ export class Supervisor {
     this.#doors = plan.doors.map((spec) => this.#part(spec));
     for (const part of this.#doors) part.start();
     this.#phase = 'running';
+  }
+
+  async #planWhenPossible(stopping: AbortSignal): Promise<Plan | undefined> {
+    let plan: Plan | undefined;
+    await this.#untilDone(async () => {
+      plan = await this.#deps.plan();
+    }, stopping);
+    return plan;
   }
 
   async #startServers(plan: Plan): Promise<void> {
@@ -166,6 +190,7 @@ export class Supervisor {
         return;
       } catch (error) {
         this.#problem = error instanceof Error ? error.message : String(error);
+        this.#deps.logOf('supervisor')(this.#problem);
         await patience(pauseMs, stopping);
       }
     }
