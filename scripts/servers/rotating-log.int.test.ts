@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readFile, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { RotatingLog } from './rotating-log.ts';
 
@@ -26,6 +26,18 @@ describe('a log of a part', () => {
     const log = new RotatingLog('/dev/full');
     log.write('lost');
     log.close();
+  });
+
+  it('keeps its file open when it cannot begin a new one', async () => {
+    const log = new RotatingLog(join(directory, 'x.log'), { maxBytes: 20, files: 2 });
+    log.write('0123456789');
+    await mkdir(join(directory, 'x.log.1/x'), { recursive: true }); // in the place of the file that would be dropped
+    log.write('0123456789');
+    const other = await open(join(directory, 'other'), 'w'); // gets the number of a descriptor that was closed
+    log.write('0123456789');
+    await other.close();
+    log.close();
+    assert.equal(await readFile(join(directory, 'other'), 'utf8'), '');
   });
 
   it('goes on where an earlier process stopped', async () => {

@@ -49,13 +49,15 @@ export class RotatingLog {
     this.#bytes += bytes.length;
   }
 
+  /** The old file is closed last: a number of a descriptor that is closed becomes somebody else's, and lines would go there. */
   #rotate(): void {
-    closeSync(this.#descriptor);
     rmSync(this.#nameOf(this.#files - 1), { force: true });
     for (let number = this.#files - 2; number >= 0; number -= 1) {
       if (existsSync(this.#nameOf(number))) renameSync(this.#nameOf(number), this.#nameOf(number + 1));
     }
-    this.#descriptor = openSync(this.#path, 'w', 0o600);
+    const next = openSync(this.#path, 'w', 0o600);
+    closeSync(this.#descriptor);
+    this.#descriptor = next;
     this.#bytes = 0;
   }
 
