@@ -81,7 +81,10 @@ describe('send errors', () => {
     assert.equal(classifySendError(new Error('outer', { cause: new Error('inner', { cause: refused }) })), 'unreachable');
     assert.equal(classifySendError(protocol('NOT_ENOUGH_REPLICAS')), 'unreachable');
     // Two relays share a connection: the second one waits for the first one's attempt to connect, and gives up waiting.
-    assert.equal(classifySendError(Object.assign(new Error('Timeout while acquiring lock'), { name: 'KafkaJSLockTimeout' })), 'unreachable');
+    assert.equal(
+      classifySendError(Object.assign(new Error('Timeout while acquiring lock'), { name: 'KafkaJSLockTimeout' })),
+      'unreachable',
+    );
   });
 
   it('are the fault of the record when no broker would take it, and else worth another try', () => {
