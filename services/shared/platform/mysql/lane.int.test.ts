@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { startOwnMysql } from '#shared/testing/own-servers.ts';
 import { testServers } from '#shared/testing/servers.ts';
+import { within } from '#shared/testing/wait.ts';
 import { Lane } from './lane.ts';
 
 describe('Lane', () => {
@@ -32,6 +33,19 @@ describe('Lane', () => {
     assert.equal((await one.packet([{ sql: 'SELECT 1', params: [] }])).length, 1);
   });
 
+  it('never goes on with a transaction on another connection than it began on', async () => {
+    const [one, other] = [open(), open()];
+    const [, [row] = []] = await one.packet([
+      { sql: 'BEGIN', params: [] },
+      { sql: 'SELECT CONNECTION_ID() AS id', params: [] },
+    ]);
+    await other.packet([{ sql: `KILL ${String(row?.id)}`, params: [] }]);
+    // Whether the loss is noticed before the statement is sent or by it: the statement runs nowhere.
+    for (let n = 0; n < 2; n += 1) await assert.rejects(one.more([{ sql: 'SELECT 1', params: [] }]));
+    await one.rollback();
+    assert.equal((await one.packet([{ sql: 'SELECT 1', params: [] }])).length, 1);
+  });
+
   it('gives up on a MySQL that hangs, and works again when it is back', async () => {
     const mysql = await startOwnMysql();
     try {
@@ -40,7 +54,10 @@ describe('Lane', () => {
       mysql.pause();
       await assert.rejects(lane.packet([{ sql: 'SELECT 1', params: [] }]), /no answer within 300 ms/);
       mysql.resume();
-      await lane.rollback();
+      await lane.packet([{ sql: 'BEGIN', params: [] }]);
+      mysql.pause();
+      await within(lane.rollback(), { what: 'the rollback to be given up', deadlineMs: 2_000 });
+      mysql.resume();
       assert.equal((await lane.packet([{ sql: 'SELECT 1', params: [] }])).length, 1);
       await lane.close();
     } finally {

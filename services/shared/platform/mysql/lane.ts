@@ -36,7 +36,20 @@ export class Lane {
    * @returns one entry a statement
    */
   async packet(statements: readonly Statement[]): Promise<readonly LaneRows[]> {
-    const connection = await this.#open();
+    return this.#run(await this.#open(), statements);
+  }
+
+  /**
+   * Runs more statements of the transaction that the packet before began, on its connection and on no other.
+   *
+   * @throws when that connection was lost; MySQL has rolled back then
+   */
+  async more(statements: readonly Statement[]): Promise<readonly LaneRows[]> {
+    if (this.#connection === undefined) throw new Error('the connection of the transaction was lost');
+    return this.#run(await this.#connection, statements);
+  }
+
+  async #run(connection: Connection, statements: readonly Statement[]): Promise<readonly LaneRows[]> {
     const text = statements.map(({ sql, params }) => format(sql, params as Parameters<typeof format>[1], true, 'Z')).join(';');
     const [results] = await this.#withDeadline(connection, connection.query(text));
     return (statements.length === 1 ? [results] : results) as unknown as readonly LaneRows[];
@@ -47,7 +60,8 @@ export class Lane {
     const opened = this.#connection;
     if (opened === undefined) return;
     try {
-      await (await opened).query('ROLLBACK');
+      const connection = await opened;
+      await this.#withDeadline(connection, connection.query('ROLLBACK'));
     } catch {
       this.#drop(opened);
     }
@@ -77,27 +91,30 @@ export class Lane {
 
   #open(): Promise<Connection> {
     if (this.#connection === undefined) {
-      const opened = this.#connect();
+      const opened = this.#connect(() => this.#forget(opened));
       this.#connection = opened;
       opened.catch(() => {
-        if (this.#connection === opened) this.#connection = undefined;
+        this.#forget(opened);
       });
     }
     return this.#connection;
   }
 
-  async #connect(): Promise<Connection> {
+  async #connect(onLost: () => void): Promise<Connection> {
     const connection = await createConnection({ ...driverOptions(this.#login), database: this.#database, multipleStatements: true });
     // Without a listener a lost connection would end the process; the packet that needed it reports the loss.
-    connection.on('error', () => {
-      this.#connection = undefined;
-    });
-    await connection.query(`${SESSION}, innodb_lock_wait_timeout=2`);
+    connection.on('error', onLost);
+    await this.#withDeadline(connection, connection.query(`${SESSION}, innodb_lock_wait_timeout=2`));
     return connection;
   }
 
-  #drop(opened: Promise<Connection>): void {
+  /** The next packet opens a new connection, unless it has one already. */
+  #forget(opened: Promise<Connection>): void {
     if (this.#connection === opened) this.#connection = undefined;
+  }
+
+  #drop(opened: Promise<Connection>): void {
+    this.#forget(opened);
     opened.then(
       (connection) => {
         connection.destroy();

@@ -19,6 +19,8 @@ export interface BatchDeps {
   readonly proof: () => Statement;
 }
 
+const ROLLBACK: Statement = { sql: 'ROLLBACK', params: [] };
+
 /** What one transaction decided about each message of its batch. */
 export type Verdict =
   | { readonly kind: 'stored'; readonly numbered: NumberedMessage }
@@ -40,7 +42,7 @@ export async function writeBatch(deps: BatchDeps, messages: readonly NewMessage[
     const [, repeats = [], existing = [], locked = []] = await deps.lane.packet(openingPacket(messages, skipLocked));
     const verdicts = sortOut(messages, repeats, existing, locked);
     const open = messages.filter((_, n) => verdicts[n] === undefined);
-    if (open.length === 0) await deps.lane.packet([{ sql: 'ROLLBACK', params: [] }]);
+    if (open.length === 0) await deps.lane.more([ROLLBACK]);
     else await judgeAndStore(deps, messages, open, locked, verdicts);
     return verdicts.map((verdict) => verdict ?? { kind: 'later' });
   } catch (error) {
@@ -78,7 +80,7 @@ async function judgeAndStore(
   locked: LaneRows,
   verdicts: (Verdict | undefined)[],
 ): Promise<void> {
-  const [held = [], ...rows] = await deps.lane.packet(permissionPacket(open, deps.proof()));
+  const [held = [], ...rows] = await deps.lane.more(permissionPacket(open, deps.proof()));
   if (held.length === 0) throw new Refusal('BUSY', 'this process may not issue ids right now');
   const facts = toFacts(rows);
   const heads = new Map(locked.map((row) => [BigInt(row.id as string), toConversation(row as unknown as ConversationRow)]));
@@ -93,7 +95,7 @@ async function judgeAndStore(
     numbered.push(next);
     verdicts[n] = { kind: 'stored', numbered: next };
   });
-  await deps.lane.packet(numbered.length === 0 ? [{ sql: 'ROLLBACK', params: [] }] : closingPacket(numbered));
+  await deps.lane.more(numbered.length === 0 ? [ROLLBACK] : closingPacket(numbered));
 }
 
 function number({ ids, clock }: BatchDeps, message: NewMessage, head: LockedConversation): NumberedMessage {
