@@ -76,16 +76,21 @@ class MysqlDatabase implements Database {
     }
   }
 
-  async #once<T>(work: (tx: Tx) => Promise<T>, { snapshot }: TransactionOptions): Promise<T> {
-    const connection = await this.#pool.getConnection();
+  async #once<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> {
     const callbacks: (() => void)[] = [];
+    const result = await this.#commit(work, options, callbacks);
+    runAll(callbacks); // only now: what fails here must not touch a connection that is somebody else's already
+    return result;
+  }
+
+  async #commit<T>(work: (tx: Tx) => Promise<T>, { snapshot }: TransactionOptions, callbacks: (() => void)[]): Promise<T> {
+    const connection = await this.#pool.getConnection();
     try {
       if (snapshot === true) await connection.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ');
       await connection.query(snapshot === true ? 'START TRANSACTION WITH CONSISTENT SNAPSHOT' : 'BEGIN');
       const result = await work(new MysqlTx(connection, this.name, callbacks));
       await connection.query('COMMIT');
       connection.release();
-      runAll(callbacks);
       return result;
     } catch (error) {
       await rollback(connection);
