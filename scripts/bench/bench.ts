@@ -1,10 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { OWN_CPU, measurePoint } from './load-point.ts';
+import { OTHERS_CPU, OWN_CPU, measurePoint } from './load-point.ts';
 import type { Point, PointDeps, Window } from './load-point.ts';
 import { administrator, seatTenant } from './bench-world.ts';
 import { BenchAppliance } from './bench-appliance.ts';
 import type { StartFigures, WriterSetting } from './bench-appliance.ts';
-import { cpuSeconds } from './cpu-times.ts';
+import { cpuSeconds, machineCpuSeconds } from './cpu-times.ts';
+import type { CpuSeconds } from './cpu-times.ts';
 import type { Seat } from './load-client.ts';
 import { load, thisMachine } from './machine.ts';
 import type { Machine } from './machine.ts';
@@ -149,7 +150,7 @@ class Bench {
     }
     await this.#appliance.setWriters(NAIVE_LANES.map(naive));
     const points: Point[] = [];
-    for (const spec of POINTS) points.push(await this.#point(`${spec.connections} connections`, 'default', spec));
+    for (const spec of POINTS) points.push(await this.#point(`${spec.connections} x ${spec.inFlight}`, 'default', spec));
     const raw = await this.#raw(points.at(-1)?.ackedPerSecond ?? 0);
     const naiveFigures = await this.#compareWithNaive();
     return { mute, points, raw, naive: naiveFigures, profile: await this.#profile() };
@@ -228,7 +229,7 @@ class Bench {
     const seats = this.#seats.get(tenant) ?? [];
     const groups = await this.#groups();
     const client = await this.#appliance.client();
-    const cpu: PointDeps['cpu'] = () => cpuSeconds(groups).then((parts) => ({ ...parts, [OWN_CPU]: ownCpuSeconds() }));
+    const cpu = (): Promise<CpuSeconds> => cpuOfAll(groups);
     const deps = { target: client.im, cpu, ...(profile === undefined ? {} : { profile }) };
     // A single sender's peer must be there as well, or nothing would be delivered.
     const listeners = connections === 1 ? seats.slice(1, 2) : [];
@@ -257,9 +258,12 @@ function naive(lanes: number): WriterSetting {
   return { tenant: naiveCode(lanes), lanes, batch_messages: 1 };
 }
 
-function ownCpuSeconds(): number {
+/** What nobody of ours took, somebody else did: the measure of how far a point can be believed. */
+async function cpuOfAll(groups: ReadonlyMap<string, number>): Promise<CpuSeconds> {
   const { user, system } = process.cpuUsage();
-  return (user + system) / 1_000_000;
+  const ours = { ...(await cpuSeconds(groups)), [OWN_CPU]: (user + system) / 1_000_000 };
+  const others = (await machineCpuSeconds()) - Object.values(ours).reduce((sum, seconds) => sum + seconds, 0);
+  return { ...ours, [OTHERS_CPU]: others };
 }
 
 function versionsOf({ parts }: Awaited<ReturnType<BenchAppliance['status']>>): Readonly<Record<string, string>> {

@@ -21,6 +21,13 @@ export function cpuBetween(before: CpuSeconds, after: CpuSeconds): CpuSeconds {
   return Object.fromEntries(Object.entries(after).map(([name, seconds]) => [name, seconds - (before[name] ?? 0)]));
 }
 
+/** CPU seconds of the whole machine since it started, whoever took them. */
+export async function machineCpuSeconds(): Promise<number> {
+  const [first = ''] = (await readFile('/proc/stat', 'utf8')).split('\n');
+  const [user = 0, nice = 0, system = 0, , , interrupts = 0, softInterrupts = 0, stolen = 0] = first.split(/ +/).slice(1).map(Number);
+  return (user + nice + system + interrupts + softInterrupts + stolen) / TICKS_PER_SECOND;
+}
+
 async function processTimes(): Promise<readonly { group: number; ticks: number }[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const stats = await Promise.all(names.map((name) => readFile(`/proc/${name}/stat`, 'utf8').catch(() => undefined)));

@@ -81,11 +81,14 @@ function cpuLine({ connections, inFlight, seconds, cpu }: Point): string {
   return `  CPU of a core at ${connections} x ${inFlight} (${seconds} s): ${text}`;
 }
 
-function troubleLines({ connections, refused, undelivered, syncsRequired }: Point): readonly string[] {
+function troubleLines({ connections, refused, undelivered, syncsRequired, backlog, ackedPerSecond }: Point): readonly string[] {
   const codes = Object.entries(refused).map(([code, count]) => `${count} x ${code}`);
   return [
     ...(codes.length === 0 ? [] : [`  refused at ${connections}: ${codes.join(', ')}`]),
     ...(syncsRequired === 0 ? [] : [`  told to sync at ${connections}: ${syncsRequired} times; what is left to a sync is not delivered as a frame`]),
+    ...(backlog <= ackedPerSecond
+      ? []
+      : [`  DELIVERY FELL BEHIND at ${connections}: ${backlog} acknowledged messages waited at the end, more than a second's worth`]),
     ...(undelivered === 0 ? [] : [`  NOT DELIVERED as a frame at ${connections}: ${undelivered}`]),
   ]; // prettier-ignore
 }

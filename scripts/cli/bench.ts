@@ -9,7 +9,7 @@ import { CommandError } from './command.ts';
 
 export const command: Command = {
   summary:
-    'measure messages and mutes on an appliance of its own (about 12 minutes; --quick about 2), which is started with settings of its own and removed again; nothing else should run on the machine meanwhile',
+    'measure messages and mutes on an appliance of its own (about 12 minutes; --quick about 2), which is started with settings of its own (in --home, an empty directory, or a new one) and removed again; nothing else should run on the machine meanwhile',
   usage: '[--quick] [--json FILE] [--profile FILE] [--home DIR]',
   options: {
     quick: { kind: 'flag', summary: 'a few seconds a point: shows that it works, proves nothing' },
