@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Refusal } from '#shared/contract/reasons.ts';
 import { ChatWorld, textMessage } from '#shared/testing/chat-world.ts';
+import { ensureP2p } from '../conversation/p2p-conversation.ts';
 import { within } from '#shared/testing/wait.ts';
 import { getMessagesAfter } from './get-messages.ts';
 import { laneOf } from './message-writer.ts';
@@ -108,6 +109,18 @@ describe('MessageWriter', () => {
     assert.equal((await writer.send(textMessage(conversationId, one, { wantedId: late }))).msgId, late);
     const reissued = await writer.send(textMessage(conversationId, one, { wantedId: early }));
     assert.ok(reissued.msgId > late && head > early);
+  });
+
+  it('gives a new id where the wanted one is a message of another conversation already (MSG-10)', async () => {
+    const { one, conversationId } = await world.friends();
+    const [peer = 0n] = await world.users(1);
+    await world.befriend(one, peer);
+    const second = await world.db.transaction((tx) => ensureP2p({ ids: world.lease.ids }, tx, one, peer));
+    const wantedId = world.lease.ids.next();
+    const sends = [conversationId, second].map((id) => writer.send(textMessage(id, one, { wantedId })));
+    const [first, other] = await Promise.all(sends);
+    assert.equal([first, other].filter((sent) => sent?.msgId === wantedId).length, 1);
+    assert.notEqual((await writer.send(textMessage(second, one, { wantedId }))).msgId, wantedId);
   });
 
   const refusals: readonly (readonly [string, string, (w: ChatWorld) => Promise<{ conversationId: bigint; senderId: bigint }>])[] = [

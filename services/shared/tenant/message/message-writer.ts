@@ -59,7 +59,7 @@ const ENQUEUE_RETRY_MS = [50, 100, 200] as const;
 const BATCH_TRIES = 3;
 
 interface Waiting {
-  readonly message: NewMessage;
+  message: NewMessage;
   readonly resolve: (sent: Sent) => void;
   readonly reject: (error: unknown) => void;
   /** When it was first put off, by the clock of this machine (ms); 0 = not yet. */
@@ -210,10 +210,9 @@ class WriterLane {
       const second = free.length === 0 ? [] : await this.#write(free, alone);
       return [...first, ...held, ...second];
     }
-    // Somebody stored the same key between our look and our insert: the next look finds it.
-    if (isDuplicateKey(error) && batch[0]?.putOffSinceMs === 0) {
-      batch[0].putOffSinceMs = Date.now();
-      return [...batch];
+    const [waiting] = batch;
+    if (isDuplicateKey(error) && waiting !== undefined && (waiting.putOffSinceMs === 0 || waiting.message.wantedId !== undefined)) {
+      return [onceMore(waiting)];
     }
     this.#deps.log.error({ error: error as Error, messages: batch.length }, 'messages not stored');
     for (const { reject } of batch) reject(toRefusal(error));
@@ -274,6 +273,16 @@ class WriterLane {
     const { id, prevChangeId } = verdict.numbered;
     return { ...shared, changeId: id, prevChangeId, data: messageData(toStored(verdict.numbered)) };
   }
+}
+
+/**
+ * After a duplicate key: somebody stored the same client_msg_id between our look and our insert, and the next look finds it; or the wanted
+ * id is a message already, and any other id will do.
+ */
+function onceMore(waiting: Waiting): Waiting {
+  waiting.message = { ...waiting.message, wantedId: undefined };
+  waiting.putOffSinceMs ||= Date.now();
+  return waiting;
 }
 
 function toSent(verdict: Extract<Verdict, { kind: 'stored' | 'repeat' }>): Sent {

@@ -15,7 +15,7 @@ export interface NewMessage {
   readonly hash: Buffer;
   readonly notPush: boolean;
   /** An id from GENERATE_MSG_ID that this process issued to this device; kept when it still is above the head. */
-  readonly wantedId?: bigint;
+  readonly wantedId?: bigint | undefined;
   /** Written by the server itself: no membership, friendship or mute is asked for (MSG-34). */
   readonly isSystem?: boolean;
 }
