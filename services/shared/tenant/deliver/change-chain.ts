@@ -102,8 +102,9 @@ function changeJob(tenant: string, conversationId: bigint, row: ChangeRow): Deli
   };
 }
 
-/** Length of the text in a preview (characters). */
+/** Length of the text in a preview (characters), and its bound in UTF-16 units: one character may have any number of marks. */
 const PREVIEW_CHARACTERS = 60;
+const PREVIEW_UNITS = 1_024;
 const CHARACTERS = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** The short form of the newest message of a list entry (INB-04, G-57): JSON text. */
@@ -130,7 +131,7 @@ function shorten(text: string): string {
   if (text.length <= PREVIEW_CHARACTERS) return text;
   let short = '';
   let count = 0;
-  for (const { segment } of CHARACTERS.segment(text)) {
+  for (const { segment } of CHARACTERS.segment(text.slice(0, PREVIEW_UNITS).toWellFormed())) {
     if (count >= PREVIEW_CHARACTERS) break;
     short += segment;
     count += 1;
