@@ -218,7 +218,7 @@ async function buildGateway(base: Base): Promise<readonly Part[]> {
       generateMsgId({ ids: lease.ids, issued }),
       sendMessage({ tenants, issued, maxContentBytes: config.message.max_content_size }),
       readMessage({ tenants, log }),
-      syncInbox({ tenants, limit: config.message.sync_limit }),
+      syncInbox({ tenants, limit: config.message.sync_limit, maxBodyBytes: settings.maxBodyBytes }),
       syncInboxFinish({ tenants }),
       syncMessages({ tenants, limit: config.message.sync_limit, maxBodyBytes: settings.maxBodyBytes }),
       syncMessagesFinish(),

@@ -67,7 +67,7 @@ describe('the commands of the chat', () => {
       generateMsgId({ ids: world.lease.ids, issued }),
       sendMessage({ tenants, issued, maxContentBytes: MAX_CONTENT }),
       readMessage({ tenants, log: silentLog }),
-      syncInbox({ tenants, limit: 200 }),
+      syncInbox({ tenants, limit: 200, maxBodyBytes: 131_072 }),
       syncInboxFinish({ tenants }),
       syncMessages({ tenants, limit: 200, maxBodyBytes: 1_048_576 }),
     ];
