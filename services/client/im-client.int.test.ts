@@ -95,6 +95,15 @@ describe('ImClient', () => {
     assert.equal(logins.length, 1);
   });
 
+  it('comes back no more when it was closed on its way back', async () => {
+    const { client, connections } = await open(() => undefined);
+    client.cut();
+    const request = client.request(COMMANDS.HEARTBEAT, {});
+    await client.close();
+    await assert.rejects(request, /ended: CLOSED_BY_US/);
+    await eventually(() => connections.every((connection) => !connection.isOpen), { what: 'all connections to end', deadlineMs: 3_000 });
+  });
+
   interface Opened {
     readonly client: ImClient;
     readonly logins: string[];

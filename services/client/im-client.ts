@@ -110,7 +110,7 @@ export class ImClient implements Requester {
   }
 
   #current(): Promise<ImConnection> {
-    if (this.#endReason !== undefined) return Promise.reject(new Error(`the session has ended: ${this.#endReason}`));
+    if (this.#endReason !== undefined) return Promise.reject(this.#over());
     if (this.#connection?.isOpen === true) return Promise.resolve(this.#connection);
     return this.#reconnect();
   }
@@ -137,6 +137,7 @@ export class ImClient implements Requester {
     const connection = await ImConnection.open(target, options);
     try {
       const { data } = await connection.request(COMMANDS.AUTH, { token: await token(), device_id: deviceId, platform });
+      if (this.#endReason !== undefined) throw this.#over();
       this.#adopt(connection, Number(data['heartbeat_ms']));
       onConnected?.(data);
     } catch (error) {
@@ -169,8 +170,12 @@ export class ImClient implements Requester {
     if (this.#endReason !== undefined) return;
     this.#endReason = reason;
     clearInterval(this.#heartbeat);
-    this.pushes.end(new Error(`the session has ended: ${reason}`));
+    this.pushes.end(this.#over());
     this.#deps.onEnded?.(reason);
+  }
+
+  #over(): Error {
+    return new Error(`the session has ended: ${this.#endReason ?? ''}`);
   }
 }
 
