@@ -41,6 +41,9 @@ const UNREACHABLE_NAMES = new Set([
   'KafkaJSLockTimeout',
 ]);
 
+/** kafkajs throws this one as a plain error: no answer came to its first request on a connection. */
+const NOT_CONNECTED = 'Broker not connected';
+
 const UNREACHABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -59,14 +62,16 @@ const UNREACHABLE_CODES = new Set([
 export function classifySendError(error: unknown): SendFault {
   const chain = causes(error);
   if (chain.some(({ type }) => PERMANENT.has(type))) return 'permanent';
-  if (chain.some(({ type, name, code }) => UNREACHABLE_TYPES.has(type) || UNREACHABLE_NAMES.has(name) || UNREACHABLE_CODES.has(code))) {
-    return 'unreachable';
-  }
-  return 'temporary';
+  return chain.some(isConnectionFailure) ? 'unreachable' : 'temporary';
+}
+
+function isConnectionFailure({ type, name, code, message }: Cause): boolean {
+  return UNREACHABLE_TYPES.has(type) || UNREACHABLE_NAMES.has(name) || UNREACHABLE_CODES.has(code) || message === NOT_CONNECTED;
 }
 
 interface Cause {
   readonly name: string;
+  readonly message: string;
   readonly type: string;
   readonly code: string;
 }
@@ -77,7 +82,12 @@ function causes(error: unknown): readonly Cause[] {
   const found: Cause[] = [];
   for (let cause = error; cause instanceof Error && found.length < MAX_DEPTH; cause = innerOf(cause)) {
     const { type, code } = cause as { type?: unknown; code?: unknown };
-    found.push({ name: cause.name, type: typeof type === 'string' ? type : '', code: typeof code === 'string' ? code : '' });
+    found.push({
+      name: cause.name,
+      message: cause.message,
+      type: typeof type === 'string' ? type : '',
+      code: typeof code === 'string' ? code : '',
+    });
   }
   return found;
 }

@@ -6,6 +6,7 @@ import { startOwnKafka } from '#shared/testing/own-servers.ts';
 import { testServers } from '#shared/testing/servers.ts';
 import { eventually } from '#shared/testing/wait.ts';
 import { silentLog } from '../log/log.ts';
+import { Metrics } from '../metrics/metrics.ts';
 import { openKafka } from './client.ts';
 import { KafkaConsumer } from './consumer.ts';
 import type { ConsumerSettings, InRecord } from './consumer.ts';
@@ -13,6 +14,7 @@ import { SendError } from './errors.ts';
 import { KafkaProducer } from './producer.ts';
 import type { Trust } from './signature.ts';
 import { ensureTopics } from './topics.ts';
+import { watchLag } from './watch-lag.ts';
 
 const KEY = Buffer.from('s'.repeat(32));
 const SIGNER = { service: 'writer', key: KEY };
@@ -91,6 +93,21 @@ describe('kafka', function () {
     assert.equal(reader.healthy(), true);
     await reader.stop();
     assert.deepEqual([...new Set(seen)], ['a1/0', 'a2/2', 'a3/0']);
+  });
+
+  it('says how many records it is behind, also those that it cannot finish', async () => {
+    let isAway = true;
+    const metrics = new Metrics();
+    const reader = consumer(() => (isAway ? Promise.reject(new Error('database is away')) : Promise.resolve()));
+    const shown = watchLag(metrics, reader);
+    await send(['a', 'a1'], ['a', 'a2'], ['a', 'a3']);
+    await reader.start();
+    await eventually(() => reader.lag === 3, { what: 'three records behind', deadlineMs: 30_000 });
+    assert.deepEqual(shown(), { consumer_lag: 3 });
+    assert.match(await metrics.text(), /^kafka_consumer_lag\{consumer="[^"]+"\} 3$/m);
+    isAway = false;
+    await eventually(() => reader.lag === 0, { what: 'nothing behind', deadlineMs: 30_000 });
+    await reader.stop();
   });
 
   it('goes on soon after an outage, however long that was, and counts no attempt for it (RTY-13)', async () => {
@@ -179,6 +196,25 @@ describe('kafka', function () {
     const retention = resources[0]?.configEntries.find(({ configName }) => configName === 'retention.ms');
     assert.equal(retention?.configValue, '120000');
     assert.equal(described[0]?.partitions.length, 3);
+  });
+
+  it('sends again after a broker that hung while it was connected to, and never blames the records', async () => {
+    const kafka = await startOwnKafka();
+    try {
+      const own = await freshTopics(['events'], 1, kafka.brokers);
+      topic = own.topic('events');
+      const producer = new KafkaProducer(openKafka({ brokers: kafka.brokers, clientId: 'test', requestTimeoutMs: 500 }), SIGNER);
+      kafka.pause(); // It takes connections and answers nothing.
+      for (let tries = 0; tries < 3; tries += 1) {
+        const failure = await producer.send([record(topic, 'a', 'lost?')]).catch((error: unknown) => error);
+        assert.ok(failure instanceof SendError && failure.fault === 'unreachable', String(failure));
+      }
+      kafka.resume();
+      await eventually(() => producer.send([record(topic, 'a', 'a1')]).then(() => true), { what: 'a send', deadlineMs: 30_000 });
+      await producer.stop();
+    } finally {
+      await kafka.stop();
+    }
   });
 
   it('says that nothing is wrong with the records when the broker is away, and goes on when it is back', async () => {

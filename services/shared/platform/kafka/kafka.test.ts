@@ -80,6 +80,7 @@ describe('send errors', () => {
     assert.equal(classifySendError(Object.assign(new kafkajs.KafkaJSNonRetriableError('gave up'), { cause: refused })), 'unreachable');
     assert.equal(classifySendError(new Error('outer', { cause: new Error('inner', { cause: refused }) })), 'unreachable');
     assert.equal(classifySendError(protocol('NOT_ENOUGH_REPLICAS')), 'unreachable');
+    assert.equal(classifySendError(new Error('Broker not connected')), 'unreachable');
     // Two relays share a connection: the second one waits for the first one's attempt to connect, and gives up waiting.
     assert.equal(
       classifySendError(Object.assign(new Error('Timeout while acquiring lock'), { name: 'KafkaJSLockTimeout' })),

@@ -68,6 +68,7 @@ export class KafkaProducer implements Part {
     } catch (error) {
       const fault = classifySendError(error);
       this.#isReachable = fault !== 'unreachable';
+      if (!this.#isReachable) this.#discard();
       throw new SendError(fault, error instanceof Error ? error.message : 'send failed', { cause: error });
     }
   }
@@ -82,9 +83,24 @@ export class KafkaProducer implements Part {
     return this.#connecting;
   }
 
+  /**
+   * The next send begins with a new connection. kafkajs takes a broker that accepted a connection and then hung for connected, and from
+   * then on refuses every record with "Broker not connected", also when the broker has long been back.
+   */
+  #discard(): void {
+    const producer = this.#producer;
+    this.#producer = undefined;
+    producer?.disconnect().catch(() => undefined);
+  }
+
   async #open(): Promise<Producer> {
     const producer = this.#kafka.producer({ maxInFlightRequests: 1, allowAutoTopicCreation: false, idempotent: false });
-    await producer.connect();
+    try {
+      await producer.connect();
+    } catch (error) {
+      producer.disconnect().catch(() => undefined); // Half of a connection may be there.
+      throw error;
+    }
     this.#producer = producer;
     this.#isReachable = true;
     return producer;
