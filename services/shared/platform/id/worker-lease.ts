@@ -29,10 +29,13 @@ const RESERVE_MS = 3_000;
 
 const LIST =
   'SELECT worker_id, expires_at <= NOW(3) AS is_free FROM t_worker_ids WHERE worker_id BETWEEN ? AND ? ORDER BY worker_id FOR UPDATE';
+// A row that somebody inserted since the list was read is left to him. MySQL assigns in the order written, so the time comes last.
 const TAKE = `
   INSERT INTO t_worker_ids (worker_id, owner, token, expires_at, reserved_until)
   VALUES (?, ?, ?, NOW(3) + INTERVAL ${String(LEASE_SECONDS)} SECOND, 0) AS n
-  ON DUPLICATE KEY UPDATE owner = n.owner, token = n.token, expires_at = n.expires_at`;
+  ON DUPLICATE KEY UPDATE owner = IF(t_worker_ids.expires_at <= NOW(3), n.owner, t_worker_ids.owner),
+                          token = IF(t_worker_ids.expires_at <= NOW(3), n.token, t_worker_ids.token),
+                          expires_at = IF(t_worker_ids.expires_at <= NOW(3), n.expires_at, t_worker_ids.expires_at)`;
 const READ_RESERVATION = 'SELECT reserved_until FROM t_worker_ids WHERE worker_id = ? AND token = ?';
 // An expired lease that nobody took is still ours; once taken the token differs.
 const RENEW = `
@@ -89,10 +92,12 @@ export class WorkerLease implements Part {
   async #acquire(): Promise<void> {
     const token = randomBytes(16);
     const { workerId, reservedUntil } = await this.#deps.control.transaction(async (tx) => {
-      const free = await this.#findFree(tx);
-      await tx.change(TAKE, [free, this.#deps.owner, token]);
-      const [row] = await tx.select<{ reserved_until: string }>(READ_RESERVATION, [free, token]);
-      return { workerId: free, reservedUntil: Number(row?.reserved_until ?? 0) };
+      for (;;) {
+        const free = await this.#findFree(tx);
+        await tx.change(TAKE, [free, this.#deps.owner, token]);
+        const [row] = await tx.select<{ reserved_until: string }>(READ_RESERVATION, [free, token]);
+        if (row !== undefined) return { workerId: free, reservedUntil: Number(row.reserved_until) };
+      }
     });
     [this.#workerId, this.#token] = [workerId, token];
     this.ids.adopt(workerId, reservedUntil);
@@ -102,8 +107,8 @@ export class WorkerLease implements Part {
 
   async #findFree(tx: Tx): Promise<number> {
     const { first, last, preferred } = this.#deps.range;
-    const rows = await tx.select<{ worker_id: number; is_free: number }>(LIST, [first, last]);
-    const taken = new Set(rows.filter((row) => row.is_free === 0).map((row) => row.worker_id));
+    const rows = await tx.select<{ worker_id: number; is_free: string }>(LIST, [first, last]);
+    const taken = new Set(rows.filter((row) => row.is_free === '0').map((row) => row.worker_id));
     const size = last - first + 1;
     for (let step = 0; step < size; step += 1) {
       const candidate = first + ((preferred - first + step) % size);
