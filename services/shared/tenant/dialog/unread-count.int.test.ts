@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import type { Queryable } from '#shared/platform/mysql/database.ts';
-import { ChatWorld } from '#shared/testing/chat-world.ts';
-import { unreadAt } from './unread-count.ts';
+import { ChatWorld, textMessage } from '#shared/testing/chat-world.ts';
+import { unreadAt, usersAt } from './unread-count.ts';
 
-describe('unreadAt', () => {
+describe('the unread count', () => {
   const MESSAGES = 2_000;
   let world: ChatWorld;
   before(async () => {
@@ -36,4 +36,33 @@ describe('unreadAt', () => {
       assert.ok((await rowsRead(tx)) - before < 50);
     });
   });
+
+  it('knows who has left at a point of the chain, and who had not yet (MSG-31)', async () => {
+    const [owner = 0n, member = 0n] = await world.users(2);
+    const { conversationId, created } = await world.group([owner, member]);
+    const sent = await world.writer().send(textMessage(conversationId, owner));
+    const left = await world.leave(conversationId, member);
+    const at = async (position: bigint) => {
+      const users = await world.db.transaction((tx) => usersAt(tx, conversationId, position), { snapshot: true });
+      return users.map(({ userId, unread, isGone }) => ({ userId, unread, isGone }));
+    };
+    assert.deepEqual(
+      await at(created.changeId),
+      [member, owner].sort(ascending).map((userId) => ({ userId, unread: 0, isGone: false })),
+    );
+    assert.deepEqual(await at(sent.msgId).then((users) => users.find(({ userId }) => userId === member)), {
+      userId: member,
+      unread: 1,
+      isGone: false,
+    });
+    assert.deepEqual(await at(left.changeId).then((users) => users.find(({ userId }) => userId === member)), {
+      userId: member,
+      unread: 0,
+      isGone: true,
+    });
+  });
 });
+
+function ascending(one: bigint, other: bigint): number {
+  return one < other ? -1 : 1;
+}

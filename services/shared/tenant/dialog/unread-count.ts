@@ -28,7 +28,7 @@ const MEMBERS = `
 
 /** Everybody who ever was a member as he is at `head`. Call it inside a snapshot transaction. */
 export async function usersAt(tx: Tx, conversationId: bigint, head: bigint): Promise<readonly RebuiltUser[]> {
-  const rows = await tx.select<{ user_id: string; last_read_msg_id: string; muted: number; is_in: number }>(MEMBERS, [
+  const rows = await tx.select<{ user_id: string; last_read_msg_id: string; muted: number; is_in: string }>(MEMBERS, [
     head,
     head,
     conversationId,
@@ -36,8 +36,9 @@ export async function usersAt(tx: Tx, conversationId: bigint, head: bigint): Pro
   const users: RebuiltUser[] = [];
   for (const row of rows) {
     const [userId, mark] = [BigInt(row.user_id), BigInt(row.last_read_msg_id)];
-    const unread = mark >= head || row.is_in === 0 ? 0 : await unreadAt(tx, conversationId, userId, mark, head);
-    users.push({ userId, mark, unread, isGone: row.is_in === 0, isMuted: row.muted === 1 });
+    const isGone = row.is_in === '0'; // the driver gives computed integers as text
+    const unread = mark >= head || isGone ? 0 : await unreadAt(tx, conversationId, userId, mark, head);
+    users.push({ userId, mark, unread, isGone, isMuted: row.muted === 1 });
   }
   return users;
 }
