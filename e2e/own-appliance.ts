@@ -43,7 +43,7 @@ export class ApplianceUnderTest {
     this.#admin = place.admin;
   }
 
-  /** The one that the runner names, else a new one: own directory, own free port, limits that tests do not reach; else as shipped. */
+  /** The one that the runner names, else a new one: own directory, own free port, limits that tests do not reach, every log line; else as shipped. */
   static async open(): Promise<ApplianceUnderTest> {
     const target = e2eTarget();
     if (target !== undefined) return ApplianceUnderTest.#at({ ...target, isOwn: false });
@@ -52,7 +52,7 @@ export class ApplianceUnderTest {
     const port = await freePort();
     await writeFile(
       file,
-      `port: ${port}\nrate_limit: {message_per_second: 10000, auth_per_second: 1000, sync_messages_per_minute: 10000}\n`,
+      `port: ${port}\nrate_limit: {message_per_second: 10000, auth_per_second: 1000, sync_messages_per_minute: 10000}\nlog: {level: debug}\n`,
     );
     const place = { home, file, connect: `127.0.0.1:${port}`, isOwn: true };
     const started = await command(['up', '--runtime', 'process', '--home', home, '--file', file], START_MS);
@@ -84,10 +84,10 @@ export class ApplianceUnderTest {
     return { name: this.#admin, password };
   }
 
-  /** Kills a part as a power cut would, and waits until the supervisor has brought it back. */
-  async kill(part: string): Promise<void> {
+  /** Kills a part as a power cut would, or asks it to end with SIGTERM, and waits until the supervisor has brought it back. */
+  async kill(part: string, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const before = await this.#pidOf(part);
-    process.kill(before, 'SIGKILL');
+    process.kill(before, signal);
     const isBack = async (): Promise<boolean> => {
       const { pid, state } = await this.#partOf(part);
       return pid !== before && state === 'ready';

@@ -8,7 +8,7 @@ import type { Arguments, Command, Context, ExitCode } from './command.ts';
 import { chosenRuntime, composeRuntime } from './runtime.ts';
 
 export const command: Command = {
-  summary: 'show each part: state, process, version, uptime, restarts, and whether it runs the configuration of the file',
+  summary: 'show each part: state, process, version, uptime, restarts, what waits in it, and whether it runs the configuration of the file',
   usage: '[--json] [--home DIR] [--file FILE]',
   options: { json: { kind: 'flag', summary: 'for programs' } },
   run: showStatus,
@@ -23,6 +23,8 @@ interface Row {
   readonly restarts: number;
   readonly config_hash: string | null;
   readonly degraded: readonly string[];
+  /** By name: outbox_waiting (rows), outbox_oldest_seconds, deliver_waiting (jobs), consumer_lag (records), ... */
+  readonly lag: Readonly<Record<string, number>>;
   readonly problem: string | null;
 }
 
@@ -62,6 +64,7 @@ function rowOf({ name, state, pid, startedAt, restarts, health, problem }: PartS
     restarts,
     config_hash: health?.configHash ?? null,
     degraded: health?.degraded ?? [],
+    lag: health?.lag ?? {},
     problem: problem ?? null,
   };
 }
@@ -90,6 +93,7 @@ function printReport(report: Report): void {
       printRow(name, state, String(pid ?? '-'), version ?? '-', uptime === null ? '-' : uptimeText(uptime), String(restarts));
     }
   }
+  for (const { name, lag } of parts) if (Object.keys(lag).length > 0) console.log(`${name}: ${lagText(lag)}`);
   for (const { name, degraded, problem } of parts) {
     if (degraded.length > 0) console.log(`${name} is degraded: ${degraded.join(', ')} away`);
     if (problem !== null) console.log(`${name}: ${problem}`);
@@ -102,6 +106,13 @@ function printReport(report: Report): void {
     if (hash !== null && hash !== now) console.log(`${name} runs configuration ${hash}`);
   }
   for (const warning of report.warnings) console.log(`warning: ${warning}`);
+}
+
+/** `outbox waiting 0, outbox oldest seconds 0, ...` */
+function lagText(lag: Readonly<Record<string, number>>): string {
+  return Object.entries(lag)
+    .map(([name, value]) => `${name.replaceAll('_', ' ')} ${String(value)}`)
+    .join(', ');
 }
 
 const WIDTHS = [17, 10, 8, 14, 10, 8];

@@ -85,20 +85,22 @@ function healthOf({ State: { Health }, Config: { Image } }: Container): PartHeal
   if (Health?.Status !== 'healthy') return undefined;
   const last = parsed(Health.Log?.at(-1)?.Output ?? '');
   if (last === undefined) return { version: Image.split(':')[1] ?? '' };
-  return { version: last.version, configHash: last.config_hash, degraded: last.degraded };
+  return { version: last.version, configHash: last.config_hash, degraded: last.degraded, lag: last.details };
 }
 
 interface Readiness {
   readonly version: string;
   readonly config_hash: string;
   readonly degraded: readonly string[];
+  readonly details: Readonly<Record<string, number>>;
 }
 
 function parsed(text: string): Readiness | undefined {
   try {
     const value = JSON.parse(text) as Partial<Readiness>;
-    const { version, config_hash, degraded } = value;
-    return version === undefined || config_hash === undefined || degraded === undefined ? undefined : { version, config_hash, degraded };
+    const { version, config_hash, degraded, details = {} } = value;
+    if (version === undefined || config_hash === undefined || degraded === undefined) return undefined;
+    return { version, config_hash, degraded, details };
   } catch {
     return undefined;
   }

@@ -22,6 +22,9 @@ export interface KafkaOptions {
   readonly port: number;
 }
 
+/** Heap of the broker (MiB). */
+export const KAFKA_HEAP_MIB = 256;
+
 const UID = SERVER_USERS.kafka;
 
 /** Starts Kafka; the first start formats its data directory with a cluster id of its own (about 2 s). */
@@ -62,7 +65,7 @@ async function javaCommand(deps: KafkaDeps, directories: readonly string[], main
     [
       `${java}/bin/java`,
       '-Xms64m',
-      '-Xmx256m',
+      `-Xmx${KAFKA_HEAP_MIB}m`,
       '-XX:+UseSerialGC', // One small heap: less memory and a quicker start than the concurrent collectors.
       '-XX:-UsePerfData',
       '-XX:+ExitOnOutOfMemoryError', // A broker without memory is worse than one that starts again.

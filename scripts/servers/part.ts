@@ -23,6 +23,8 @@ export interface PartHealth {
   readonly configHash?: string;
   /** Optional parts it misses. */
   readonly degraded?: readonly string[];
+  /** What waits in it: rows of an outbox, jobs of a queue, records of a topic; by name. */
+  readonly lag?: Readonly<Record<string, number>>;
 }
 
 export type PartState = 'stopped' | 'starting' | 'ready' | 'unhealthy' | 'waiting';

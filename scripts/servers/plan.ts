@@ -21,6 +21,13 @@ import type { Plan } from './supervisor.ts';
 
 export const SERVICES = ['im-core', 'outbox-and-cron', 'hotgo-admin-api'] as const;
 
+/** Heap of each service (MiB); without a limit Node takes half of the machine before it tidies up. Messages on their way lie outside of it. */
+export const HEAP_MIB: Readonly<Record<(typeof SERVICES)[number], number>> = {
+  'im-core': 384,
+  'outbox-and-cron': 256,
+  'hotgo-admin-api': 256,
+};
+
 /** Every part in the order of their start; each has a log of its name. */
 export const PARTS = ['mysql', 'redis', 'kafka', 'migrate', ...SERVICES, 'nginx'] as const;
 
@@ -114,6 +121,7 @@ function servicePart({ root, home, rendered }: PlanInput, name: (typeof SERVICES
       return startNode(root, {
         name,
         file: `services/${name}/main.ts`,
+        heapMiB: HEAP_MIB[name],
         config: join(rendered, `${name}.json`),
         onLine,
         stopping,
@@ -123,8 +131,7 @@ function servicePart({ root, home, rendered }: PlanInput, name: (typeof SERVICES
     health: async () => {
       const answer = await httpOver(ops, 'GET', '/readyz');
       if (answer?.status !== 200) return undefined;
-      const { version, config_hash, degraded } = JSON.parse(answer.body) as { version: string; config_hash: string; degraded: string[] };
-      return { version, configHash: config_hash, degraded };
+      return readinessOf(answer.body);
     },
   };
 }
@@ -172,17 +179,18 @@ async function migrate({ root, rendered }: PlanInput, half: 'databases' | 'topic
 interface NodeProcess {
   readonly name: string;
   readonly file: string;
+  readonly heapMiB: number;
   readonly config: string;
   readonly onLine: (line: string) => void;
   readonly stopping: AbortSignal;
   readonly isReady: () => Promise<boolean>;
 }
 
-async function startNode(root: string, { name, file, config, onLine, stopping, isReady }: NodeProcess): Promise<Server> {
+async function startNode(root: string, { name, file, heapMiB, config, onLine, stopping, isReady }: NodeProcess): Promise<Server> {
   return startServer({
     name,
     command: 'setpriv',
-    args: ['--pdeathsig=TERM', '--', process.execPath, join(root, file), config],
+    args: ['--pdeathsig=TERM', '--', process.execPath, `--max-old-space-size=${heapMiB}`, join(root, file), config],
     cwd: root,
     onLine,
     stopping,
@@ -194,6 +202,17 @@ async function startNode(root: string, { name, file, config, onLine, stopping, i
 async function withFingerprint(part: PartSpec & { readonly isOptional?: boolean }, file: string): Promise<Plan['servers'][number]> {
   const [, ...settings] = (await readFile(file, 'utf8')).split('\n'); // The first line names the configuration's hash.
   return { ...part, fingerprint: createHash('sha256').update(settings.join('\n')).digest('hex') };
+}
+
+/** What a service says about itself at /readyz. */
+export function readinessOf(body: string): PartHealth {
+  const { version, config_hash, degraded, details } = JSON.parse(body) as {
+    version: string;
+    config_hash: string;
+    degraded: string[];
+    details?: Record<string, number>;
+  };
+  return { version, configHash: config_hash, degraded, lag: details ?? {} };
 }
 
 function healthIf(isUp: boolean, version: string): PartHealth | undefined {

@@ -3,8 +3,11 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { systemClock } from '#shared/platform/clock/clock.ts';
 import { readSecret } from '#shared/platform/config/secret.ts';
+import { logSent } from '#shared/platform/events/log-sent.ts';
 import { openOutbox } from '#shared/platform/events/outbox.ts';
+import { RelayStore } from '#shared/platform/events/relay-store.ts';
 import { redisWake } from '#shared/platform/events/wake.ts';
+import { watchBacklog } from '#shared/platform/events/watch-backlog.ts';
 import { createApp } from '#shared/platform/http/app.ts';
 import { HttpServer } from '#shared/platform/http/http-server.ts';
 import { OpsServer } from '#shared/platform/http/ops-server.ts';
@@ -12,7 +15,9 @@ import type { Dependency } from '#shared/platform/http/ops-server.ts';
 import { loadKnownServices } from '#shared/platform/hmac/known-services.ts';
 import { NonceStore } from '#shared/platform/hmac/nonce-store.ts';
 import { openKafka } from '#shared/platform/kafka/client.ts';
+import type { KafkaConsumer } from '#shared/platform/kafka/consumer.ts';
 import { KafkaProducer } from '#shared/platform/kafka/producer.ts';
+import { watchLag } from '#shared/platform/kafka/watch-lag.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
 import { part, patiently, runProcess } from '#shared/platform/lifecycle/run-process.ts';
 import { openLog } from '#shared/platform/log/log.ts';
@@ -21,6 +26,7 @@ import { LoginPause } from '#shared/platform/login/login-pause.ts';
 import { Passwords } from '#shared/platform/login/password.ts';
 import { SignedTokens } from '#shared/platform/login/signed-token.ts';
 import { Metrics } from '#shared/platform/metrics/metrics.ts';
+import { remember } from '#shared/platform/metrics/remember.ts';
 import { openModelDatabase } from '#shared/platform/mysql/sequelize-database.ts';
 import type { ModelDatabase } from '#shared/platform/mysql/sequelize-database.ts';
 import { closeRedis, connectRedis, openRedis } from '#shared/platform/redis/redis.ts';
@@ -35,7 +41,7 @@ import { seedFirstAdministrator } from './domain/administrator/administrator.ts'
 import { administratorModel } from './domain/administrator/administrator-model.ts';
 import { commandModel } from './domain/command/command-model.ts';
 import { markRunning, resendOverdue } from './domain/command/ledger.ts';
-import { ledgerDetails } from './domain/command/ledger-details.ts';
+import { countOpenCommands } from './domain/command/ledger-details.ts';
 import { tenantModel } from './domain/tenant/tenant-model.ts';
 import { internalApi } from './internal-api/internal-api.ts';
 import { adminRelay } from './relay/admin-relay.ts';
@@ -62,13 +68,14 @@ async function main(path: string): Promise<void> {
   const base = await openBase(config, log);
   const { db, redis } = base;
   const api = await buildApi(base);
-  const ops = buildOps(base);
+  const { parts: events, consumer } = await buildEvents(base);
+  const ops = buildOps(base, consumer);
   const parts: Part[] = [
     ops,
     patiently(part('mysql', () => db.select('SELECT 1'), () => db.close()), log), // prettier-ignore
     patiently(part('redis', () => connectRedis(redis), () => closeRedis(redis)), log), // prettier-ignore
     patiently(part('first administrator', () => seed(base, api)), log), // prettier-ignore
-    ...(await buildEvents(base)),
+    ...events,
     await buildHttp(base, api),
   ];
   await runProcess(log, { parts, running: () => ops.running(), stopping: () => ops.stopping() });
@@ -123,9 +130,14 @@ async function seed({ config, log }: Base, deps: AdminApiDeps): Promise<void> {
   if (isNew) log.info({ administrator: name }, 'first administrator created');
 }
 
-async function buildEvents({ config, log, metrics, db, redis, redisLogin, producer }: Base): Promise<readonly Part[]> {
+interface Events {
+  readonly parts: readonly Part[];
+  readonly consumer: KafkaConsumer | undefined;
+}
+
+async function buildEvents({ config, log, metrics, db, redis, redisLogin, producer }: Base): Promise<Events> {
   const { kafka, relay: relayConfig, tenants } = config;
-  if (producer === undefined) return [];
+  if (producer === undefined) return { parts: [], consumer: undefined };
   const sent = metrics.counter('outbox_sent_total', 'Rows of the outbox that Kafka has taken.');
   const owner = `${SERVICE} ${hostname()} ${process.pid}`;
   const retryBackoffMs = kafka.retry_backoff_ms;
@@ -135,7 +147,10 @@ async function buildEvents({ config, log, metrics, db, redis, redisLogin, produc
       producer,
       log,
       redis: redisLogin,
-      onSent: (rows) => sent.inc(rows),
+      onSent: (rows) => {
+        sent.inc(rows.length);
+        logSent(log, rows);
+      },
       onTaken: (eventIds) => markRunning(db, eventIds),
     },
     { leaseDatabase: db.name, owner, batch: relayConfig.batch, pollMs: relayConfig.poll_ms, retryBackoffMs },
@@ -151,7 +166,7 @@ async function buildEvents({ config, log, metrics, db, redis, redisLogin, produc
     { db, log, resend: (limit) => resendOverdue({ db, outbox, nowMs: () => systemClock.nowMs() }, limit) },
     { owner },
   );
-  return [producer, relay, answers, resend];
+  return { parts: [producer, relay, answers, resend], consumer: answers };
 }
 
 async function buildHttp({ config, log, db, redis }: Base, api: AdminApiDeps): Promise<Part> {
@@ -165,7 +180,7 @@ async function buildHttp({ config, log, db, redis }: Base, api: AdminApiDeps): P
   return part('http', () => nonces.open(systemClock.nowMs()).then(() => server.start()), () => server.stop()); // prettier-ignore
 }
 
-function buildOps({ config, log, metrics, db, redis, producer }: Base): OpsServer {
+function buildOps({ config, log, metrics, db, redis, producer }: Base, consumer: KafkaConsumer | undefined): OpsServer {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   const dependencies: Dependency[] = [
     { name: 'mysql', required: true, check: () => db.select('SELECT 1') },
@@ -174,9 +189,19 @@ function buildOps({ config, log, metrics, db, redis, producer }: Base): OpsServe
   const kafka = (): Promise<void> =>
     producer?.isReachable === true ? Promise.resolve() : Promise.reject(new Error('the last send did not reach it'));
   if (producer !== undefined) dependencies.push({ name: 'kafka', required: false, check: kafka });
+  const open = remember(() => countOpenCommands(db));
+  metrics.watch('admin_commands_open', 'Orders that wait for a result.', [], async () => [{ value: await open() }]);
+  const outbox = watchBacklog(metrics, 'outbox', new Map([['', () => new RelayStore(db, OUTBOX).backlog()]]));
+  const lag = watchLag(metrics, consumer);
+  const openNow = (): Promise<object> =>
+    open().then(
+      (open_commands) => ({ open_commands }),
+      () => ({}),
+    );
+  const details = async (): Promise<object> => ({ ...(await openNow()), ...(await outbox()), ...lag() });
   return new OpsServer(
     { listen: config.ops.listen, service: SERVICE, version, configHash: config.config_hash },
-    { dependencies, metrics, log, details: () => ledgerDetails(db) },
+    { dependencies, metrics, log, details },
   );
 }
 

@@ -14,6 +14,7 @@ import type { Dependency } from '#shared/platform/http/ops-server.ts';
 import { WorkerLease } from '#shared/platform/id/worker-lease.ts';
 import { openKafka } from '#shared/platform/kafka/client.ts';
 import type { KafkaConsumer } from '#shared/platform/kafka/consumer.ts';
+import { watchLag } from '#shared/platform/kafka/watch-lag.ts';
 import { part, patiently, runProcess } from '#shared/platform/lifecycle/run-process.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
 import { openLog } from '#shared/platform/log/log.ts';
@@ -34,7 +35,7 @@ import { ShardOwner } from '#shared/tenant/deliver/shard-owner.ts';
 import { Keys } from '#shared/tenant/dialog/keys.ts';
 import { syncEpoch } from '#shared/tenant/dialog/sync-inbox.ts';
 import { MessageWriter, WRITER_LIMITS } from '#shared/tenant/message/message-writer.ts';
-import type { WriterLimits } from '#shared/tenant/message/message-writer.ts';
+import type { WriterDeps, WriterLimits } from '#shared/tenant/message/message-writer.ts';
 import { noticeWakeKey } from '#shared/tenant/notice/append-notice.ts';
 import { bindDevice, refreshDevice, unbindDevice } from '#shared/tenant/presence/presence-store.ts';
 import type { PresenceDeps } from '#shared/tenant/presence/presence-store.ts';
@@ -46,6 +47,7 @@ import { readMessage } from './commands/read-message.ts';
 import { Router } from './commands/router.ts';
 import { RateLimits } from './commands/rate-limits.ts';
 import { sendMessage } from './commands/send-message.ts';
+import { storeMetrics } from './commands/store-metrics.ts';
 import { syncInbox, syncInboxFinish } from './commands/sync-inbox.ts';
 import { syncMessages, syncMessagesFinish } from './commands/sync-messages.ts';
 import { TaskPool } from './commands/task-pool.ts';
@@ -56,6 +58,7 @@ import { commandConsumer } from './consumers/command-handler.ts';
 import { DeliverWorker } from './deliver/deliver-worker.ts';
 import { deliverMetrics } from './deliver/hand-over.ts';
 import { InboxReader } from './deliver/inbox-reader.ts';
+import { watchQueue } from './deliver/queue-metrics.ts';
 import { Sweeper } from './deliver/sweeper.ts';
 import { TenantDelivery } from './deliver/tenant-delivery.ts';
 import { Gateway } from './gateway/gateway.ts';
@@ -161,17 +164,9 @@ function wakeNotices({ redis, databases, log }: Base): (tenant: string) => void 
   };
 }
 
-function buildTenants(base: Base): ReadonlyMap<string, TenantServices> {
-  const { config, log, metrics, mysql, databases, lists, lease, queue } = base;
+function buildTenants(base: Base, onBatch: WriterDeps['onBatch'] & {}): ReadonlyMap<string, TenantServices> {
+  const { config, log, mysql, databases, lists, lease, queue } = base;
   const wake = wakeNotices(base);
-  const stored = metrics.counter('message_send_stored_total', 'Messages stored.');
-  const persist = metrics.histogram('persist_latency', 'Seconds a batch of messages took in MySQL.');
-  const enqueued = metrics.histogram('enqueue_latency', 'Seconds a batch of jobs took into the delivery queue.');
-  const onBatch = (batch: { stored: number; persistSeconds: number; enqueueSeconds: number }): void => {
-    stored.inc(batch.stored);
-    persist.observe(batch.persistSeconds);
-    enqueued.observe(batch.enqueueSeconds);
-  };
   return new Map(
     config.tenants.map(({ code, database }) => {
       const [db, tenantLists] = [mustGet(databases, code), mustGet(lists, code)];
@@ -189,7 +184,8 @@ function writerLimits(own: ImCoreConfig['message']['writers'][number] | undefine
 
 async function buildGateway(base: Base): Promise<readonly Part[]> {
   const { config, log, metrics, sessions, lease, redis, processId, databases, tokens, assertTenant } = base;
-  const tenants = buildTenants(base);
+  const { onBatch, onRepeat } = storeMetrics(metrics);
+  const tenants = buildTenants(base, onBatch);
   const presence = (tenant: string): PresenceDeps => ({ redis, keys: new Keys(tenant), processId });
   const auth = new Auth({
     clock: systemClock,
@@ -216,7 +212,7 @@ async function buildGateway(base: Base): Promise<readonly Part[]> {
     maxBodyBytes: settings.maxBodyBytes,
     handlers: [
       generateMsgId({ ids: lease.ids, issued }),
-      sendMessage({ tenants, issued, maxContentBytes: config.message.max_content_size }),
+      sendMessage({ tenants, issued, onRepeat, maxContentBytes: config.message.max_content_size }),
       readMessage({ tenants, log }),
       syncInbox({ tenants, limit: config.message.sync_limit, maxBodyBytes: settings.maxBodyBytes }),
       syncInboxFinish({ tenants }),
@@ -324,7 +320,7 @@ async function buildHttp(base: Base): Promise<Part> {
 }
 
 function buildOps(
-  { config, log, metrics, control, redis, lease, sessions, directory }: Base,
+  { config, log, metrics, control, redis, lease, sessions, directory, processId }: Base,
   consumer: KafkaConsumer | undefined,
 ): OpsServer {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -339,9 +335,12 @@ function buildOps(
     directory?.isFresh === true ? Promise.resolve() : Promise.reject(new Error('the last question got no answer'));
   if (directory !== undefined) dependencies.push({ name: 'hotgo-admin-api', required: false, check: backOffice });
   if (consumer !== undefined) dependencies.push({ name: 'kafka', required: false, check: kafka });
+  const queue = watchQueue(metrics, redis, processId);
+  const lag = watchLag(metrics, consumer);
+  const details = async (): Promise<Record<string, number>> => ({ sessions: [...sessions.all()].length, ...(await queue()), ...lag() });
   return new OpsServer(
     { listen: config.ops.listen, service: 'im-core', version, configHash: config.config_hash },
-    { dependencies, metrics, log, details: () => Promise.resolve({ sessions: [...sessions.all()].length }) },
+    { dependencies, metrics, log, details },
   );
 }
 

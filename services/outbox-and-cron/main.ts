@@ -4,6 +4,10 @@ import { hostname } from 'node:os';
 import { ulid } from 'ulid';
 import { systemClock } from '#shared/platform/clock/clock.ts';
 import { readSecret } from '#shared/platform/config/secret.ts';
+import { RelayStore } from '#shared/platform/events/relay-store.ts';
+import type { Backlog } from '#shared/platform/events/relay-store.ts';
+import { watchBacklog } from '#shared/platform/events/watch-backlog.ts';
+import type { Backlogs } from '#shared/platform/events/watch-backlog.ts';
 import { OpsServer } from '#shared/platform/http/ops-server.ts';
 import type { Dependency } from '#shared/platform/http/ops-server.ts';
 import { openKafka } from '#shared/platform/kafka/client.ts';
@@ -12,6 +16,7 @@ import { part, runProcess } from '#shared/platform/lifecycle/run-process.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
 import { openLog } from '#shared/platform/log/log.ts';
 import type { Log } from '#shared/platform/log/log.ts';
+import { logSent } from '#shared/platform/events/log-sent.ts';
 import { Metrics } from '#shared/platform/metrics/metrics.ts';
 import type { Database } from '#shared/platform/mysql/database.ts';
 import { openDatabase } from '#shared/platform/mysql/mysql-database.ts';
@@ -25,6 +30,7 @@ import { loadOutboxAndCronConfig } from './config.ts';
 import type { OutboxAndCronConfig } from './config.ts';
 import { purgeSent } from './cron/purge-sent.ts';
 import { Cron } from './cron/schedule.ts';
+import { NoticeStore } from './notices/notice-store.ts';
 import { noticeWorker } from './notices/notice-worker.ts';
 import { tenantRelay } from './relay/tenant-relay.ts';
 
@@ -92,7 +98,16 @@ function buildRelays({ config, log, metrics, databases, redisLogin, owner }: Bas
   const sent = metrics.counter('outbox_sent_total', 'Events that Kafka has taken.', ['tenant']);
   return [...databases].map(([tenant, db]) =>
     tenantRelay(
-      { db, producer, log, redis: redisLogin, onSent: (rows) => sent.inc({ tenant }, rows) },
+      {
+        db,
+        producer,
+        log,
+        redis: redisLogin,
+        onSent: (rows) => {
+          sent.inc({ tenant }, rows.length);
+          logSent(log, rows);
+        },
+      },
       {
         leaseDatabase: config.control_database,
         owner,
@@ -124,7 +139,7 @@ function buildCron({ config, log, control, databases, owner }: Base): Cron {
   return new Cron({ jobs, control, owner, log });
 }
 
-function buildOps({ config, log, metrics, control, redis }: Base, producer: KafkaProducer | undefined): OpsServer {
+function buildOps({ config, log, metrics, control, databases, redis }: Base, producer: KafkaProducer | undefined): OpsServer {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string };
   const kafka = (): Promise<void> =>
     producer?.isReachable === true ? Promise.resolve() : Promise.reject(new Error('the last send did not reach a broker'));
@@ -133,10 +148,18 @@ function buildOps({ config, log, metrics, control, redis }: Base, producer: Kafk
     { name: 'redis', required: true, check: () => redis.ping() },
     ...(producer === undefined ? [] : [{ name: 'kafka', required: false, check: kafka }]),
   ];
+  const each = <T>(look: (db: Database) => T): Map<string, T> => new Map([...databases].map(([tenant, db]) => [tenant, look(db)] as const));
+  const stores = { outbox: each((db) => new RelayStore(db, 'im_kafka_outbox')), notices: each((db) => new NoticeStore(db)) };
+  const outbox = watchBacklog(metrics, 'outbox', backlogsOf(stores.outbox));
+  const notices = watchBacklog(metrics, 'notices', backlogsOf(stores.notices));
   return new OpsServer(
     { listen: config.ops.listen, service: SERVICE, version, configHash: config.config_hash },
-    { dependencies, metrics, log },
+    { dependencies, metrics, log, details: async () => ({ ...(await outbox()), ...(await notices()) }) },
   );
+}
+
+function backlogsOf(stores: ReadonlyMap<string, { backlog(): Promise<Backlog> }>): Backlogs {
+  return new Map([...stores].map(([tenant, store]) => [tenant, () => store.backlog()] as const));
 }
 
 await main(process.argv[2] ?? '');

@@ -60,6 +60,8 @@ function createAction(deps: AdminApiDeps) {
       const { traceId, realIp } = contextOf(request);
       const order = { tenantCode, kind, payload: parseValue(kind.payload, payload), administrator, traceId, realIp };
       const { row, isRepeat } = await createCommand(deps, commandId === undefined ? order : { ...order, commandId });
+      const ids = { trace_id: row.trace_id, command_id: row.command_id, tenant_code: tenantCode, event_type: eventType };
+      deps.log.info({ ...ids, biz_id: row.biz_id, operator: administrator.name, real_ip: realIp, is_repeat: isRepeat }, 'order accepted');
       return {
         data: { command_id: row.command_id, status: row.status, trace_id: row.trace_id, is_repeat: isRepeat },
         status: isFinal(row.status) ? 200 : 202,

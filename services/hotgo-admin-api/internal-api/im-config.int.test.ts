@@ -142,7 +142,7 @@ describe('configuration for im-core', () => {
     await db.change('RENAME TABLE admin_internal_audit TO away');
     try {
       const unwritten = await send(sign('/tenants'));
-      assert.deepEqual([unwritten.status, unwritten.data['tenants']], [500, undefined]);
+      assert.deepEqual([unwritten.status >= 500, unwritten.data['tenants']], [true, undefined]);
     } finally {
       await db.change('RENAME TABLE away TO admin_internal_audit');
     }

@@ -1,5 +1,4 @@
 import { isUtf8 } from 'node:buffer';
-import type { Histogram } from 'prom-client';
 import { monotonicFactory } from 'ulid';
 import { commandName, COMMANDS } from '#shared/contract/commands.ts';
 import { answerBody } from '#shared/contract/frame-body.ts';
@@ -10,6 +9,7 @@ import type { Metrics } from '#shared/platform/metrics/metrics.ts';
 import type { Connection } from '../gateway/connection.ts';
 import type { Session } from '../gateway/sessions.ts';
 import type { AuthAnswer } from './auth.ts';
+import { CommandMetrics } from './command-metrics.ts';
 import type { CommandBody, CommandHandler } from './command.ts';
 import { heartbeat } from './heartbeat.ts';
 import type { HeartbeatDeps } from './heartbeat.ts';
@@ -36,19 +36,21 @@ interface Request {
   readonly startedMs: number;
   /** The one AUTH that a connection may try. */
   readonly isAuth: boolean;
+  /** What it is about, as far as it is known yet; for the log. */
+  readonly about: { conversation_id?: string; msg_id?: string };
 }
 
 /** From frame to answer: what runs where, and the one place where what was thrown becomes an answer. Bodies are never logged (OBS-14). */
 export class Router {
   readonly #deps: RouterDeps;
   readonly #handlers: ReadonlyMap<number, CommandHandler>;
-  readonly #seconds: Histogram;
+  readonly #figures: CommandMetrics;
   readonly #ulid = monotonicFactory();
 
   constructor(deps: RouterDeps) {
     this.#deps = deps;
     this.#handlers = new Map(deps.handlers.map((handler) => [handler.command, handler]));
-    this.#seconds = deps.metrics.histogram('command_seconds', 'From a whole frame to its queued answer.', ['command']);
+    this.#figures = new CommandMetrics(deps.metrics);
   }
 
   /** Never throws. HEARTBEAT and PUSH_ACK are done when it returns (FRM-14); everything else is in the pool. */
@@ -58,7 +60,7 @@ export class Router {
       return;
     }
     const isAuth = frame.command === COMMANDS.AUTH && connection.claimAuth();
-    const request = { connection, frame, traceId: `req_${this.#ulid()}`, startedMs: performance.now(), isAuth };
+    const request = { connection, frame, traceId: `req_${this.#ulid()}`, startedMs: performance.now(), isAuth, about: {} };
     if (frame.command === COMMANDS.HEARTBEAT) {
       this.#answer(request, frame.command, heartbeat(this.#deps, connection.session));
       return;
@@ -114,7 +116,10 @@ export class Router {
     const { frame, traceId } = request;
     const { tenant, userId, deviceId, connectionId, realIp } = session;
     const context = { tenant, userId, deviceId, connectionId, realIp, traceId, session };
-    const data = await handler.handle(context, parseBody(frame.body), frame.body);
+    const body = parseBody(frame.body);
+    note(request, body);
+    const data = await handler.handle(context, body, frame.body);
+    note(request, data);
     this.#answer(request, handler.replyWith ?? handler.command, data);
   }
 
@@ -126,24 +131,38 @@ export class Router {
         limit: this.#deps.maxBodyBytes,
       });
     }
-    this.#reply(request, command, body);
+    request.connection.reply(request.frame, command, body);
+    this.#figures.answered(request.frame.command, secondsSince(request));
+    this.#deps.log.debug(fieldsOf(request), 'answered');
   }
 
   #refuse(request: Request, error: unknown): void {
-    const { frame, traceId } = request;
-    if (error instanceof Refusal) this.#deps.log.debug({ ...fieldsOf(request), reason: error.reason }, 'refused');
+    const { connection, frame, traceId } = request;
+    const reason = error instanceof Refusal ? error.reason : 'INTERNAL';
+    if (error instanceof Refusal) this.#deps.log.debug({ ...fieldsOf(request), reason }, 'refused');
     else
       this.#deps.log.error({ ...fieldsOf(request), error: error instanceof Error ? error : new Error(String(error)) }, 'a command failed');
-    this.#reply(request, frame.command, Buffer.from(JSON.stringify(refusalAnswer(error, traceId))));
-  }
-
-  #reply({ connection, frame, startedMs }: Request, command: number, body: Buffer): void {
-    connection.reply(frame, command, body);
-    this.#seconds.observe({ command: commandName(frame.command) ?? 'unknown' }, (performance.now() - startedMs) / 1000);
+    connection.reply(frame, frame.command, Buffer.from(JSON.stringify(refusalAnswer(error, traceId))));
+    this.#figures.refused(frame.command, reason, secondsSince(request));
   }
 }
 
-function fieldsOf({ connection, frame, traceId }: Request): LogFields {
+function secondsSince({ startedMs }: Request): number {
+  return (performance.now() - startedMs) / 1_000;
+}
+
+const ID = /^[0-9]{1,20}$/;
+
+/** Ids alone: whatever else a body or an answer holds stays out of the log (OBS-14). */
+function note({ about }: Request, source: object): void {
+  for (const field of ['conversation_id', 'msg_id'] as const) {
+    const id = (source as Readonly<Record<string, unknown>>)[field];
+    if (typeof id === 'string' && ID.test(id)) about[field] = id;
+  }
+}
+
+/** @see OBS-01 */
+function fieldsOf({ connection, frame, traceId, about }: Request): LogFields {
   const { id, realIp, session } = connection;
   return {
     trace_id: traceId,
@@ -151,6 +170,7 @@ function fieldsOf({ connection, frame, traceId }: Request): LogFields {
     real_ip: realIp,
     command: commandName(frame.command) ?? String(frame.command),
     ...(session === undefined ? {} : { user_id: session.userId.toString(), device_id: session.deviceId.toString() }),
+    ...about,
   };
 }
 

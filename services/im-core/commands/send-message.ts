@@ -13,6 +13,8 @@ import type { Tenants } from './tenant-services.ts';
 export interface SendDeps {
   readonly tenants: Tenants;
   readonly issued: IssuedIds;
+  /** Told of a send that was a repeat of a stored one. */
+  readonly onRepeat?: () => void;
   /** Bytes of `content` at most (MSG-32). */
   readonly maxContentBytes: number;
 }
@@ -35,6 +37,7 @@ export function sendMessage(deps: SendDeps): CommandHandler {
       const { writer } = tenantOf(deps.tenants, context.tenant);
       const message = parse(deps, context, body, raw);
       const sent = await writer.send(message);
+      if (sent.isDuplicate) deps.onRepeat?.();
       return {
         msg_id: sent.msgId.toString(),
         client_msg_id: message.clientMsgId,

@@ -1,5 +1,6 @@
 import type { Lease } from '#shared/platform/events/lease.ts';
 import { LeaseLost } from '#shared/platform/events/lease.ts';
+import type { Backlog } from '#shared/platform/events/relay-store.ts';
 import type { Database } from '#shared/platform/mysql/database.ts';
 import type { NoticeKind } from '#shared/tenant/notice/append-notice.ts';
 import type { Notice } from '#shared/tenant/notice/deliver-notice.ts';
@@ -35,6 +36,10 @@ const WAITING = `
 const DUE = `
   SELECT id, kind, order_key, conversation_id, user_id, exclude_device, payload, trace_id, retry_count
     FROM im_business_events_outbox FORCE INDEX (k_claim) WHERE status = 'pending'`;
+const BACKLOG = `
+  SELECT (SELECT COUNT(*) FROM im_business_events_outbox FORCE INDEX (k_claim) WHERE status = 'pending') AS waiting,
+         (SELECT TIMESTAMPDIFF(SECOND, created_at, NOW(3)) FROM im_business_events_outbox FORCE INDEX (k_claim)
+           WHERE status = 'pending' ORDER BY id LIMIT 1) AS seconds`;
 const MAX_ERROR = 500;
 
 /** Statements of the notices of one tenant. Reads are plain; every change compares the lease. */
@@ -49,6 +54,12 @@ export class NoticeStore {
   async waiting(): Promise<readonly WaitingNotice[]> {
     const rows = await this.#db.select<{ order_key: Buffer; wait_ms: string | number }>(WAITING);
     return rows.map(({ order_key, wait_ms }) => ({ orderKey: order_key.toString(), waitMs: Math.max(Number(wait_ms), 0) }));
+  }
+
+  /** What still has to be handed over. */
+  async backlog(): Promise<Backlog> {
+    const [row] = await this.#db.select<{ waiting: string; seconds: string | null }>(BACKLOG);
+    return { rows: Number(row?.waiting ?? 0), oldestSeconds: Math.max(Number(row?.seconds ?? 0), 0) };
   }
 
   /** Oldest first, without the keys that must wait. */

@@ -71,6 +71,7 @@ async function drain(deps: DrainDeps, batch: number): Promise<Drained> {
     if (outages.length > 0) return false;
     try {
       await deps.deliver(row);
+      logHandedOver(deps.log, row);
       done.push(row.id);
       return true;
     } catch (error) {
@@ -85,6 +86,15 @@ async function drain(deps: DrainDeps, batch: number): Promise<Drained> {
   const waitMs = waiting.length === 0 ? undefined : Math.min(...waiting.map((one) => one.waitMs)) + 1;
   // A failure leaves later rows of its key behind, so a round that was not clean looks again at once.
   return { hasMore: rows.length === batch || done.length < rows.length, ...(waitMs === undefined ? {} : { waitMs }) };
+}
+
+/** What people are told because of an order is what is looked for by trace_id; marks of reading are many. @see OBS-12 */
+function logHandedOver(log: Log, { id, kind, traceId, conversationId, userId }: NoticeRow): void {
+  const about = { conversation_id: conversationId.toString(), ...(userId === 0n ? {} : { user_id: userId.toString() }) };
+  log[kind === 'EVENT' || kind === 'KICK' ? 'info' : 'debug'](
+    { trace_id: traceId, notice_id: id.toString(), kind, ...about },
+    'notice handed over',
+  );
 }
 
 async function noteFailure({ store, lease, log, retryMs }: DrainDeps, row: NoticeRow, error: unknown): Promise<void> {

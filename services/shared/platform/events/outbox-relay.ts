@@ -8,6 +8,7 @@ import { Lease } from './lease.ts';
 import { outboxWakeKey } from './outbox.ts';
 import { RelayStore } from './relay-store.ts';
 import { Relay } from './relay.ts';
+import type { SentRow } from './relay.ts';
 import { WakeListener } from './wake.ts';
 
 export interface OutboxRelayDeps {
@@ -16,7 +17,8 @@ export interface OutboxRelayDeps {
   readonly log: Log;
   /** Where wake-ups come from; without it only the poll. */
   readonly redis?: RedisLogin;
-  readonly onSent?: (rows: number) => void;
+  /** Told the rows that Kafka has taken. */
+  readonly onSent?: (rows: readonly SentRow[]) => void;
 }
 
 export interface OutboxRelaySettings {

@@ -49,7 +49,7 @@ export interface ReceiveSettings {
  *   something is away -> again, for ever                        failed for another reason -> again, up to the limit, then `dead`
  */
 export function receiver<T>(deps: ReceiveDeps<T>, { maxRetryCount }: ReceiveSettings): RecordHandler {
-  const { inbox, quarantine, databaseOf, onFinished } = deps;
+  const { inbox, quarantine, databaseOf, log, onFinished } = deps;
   return async (record) => {
     const parsed = record.fault === undefined ? inbox.parse(record.value) : undefined;
     if (parsed === undefined || parsed.kind === 'unreadable') {
@@ -65,6 +65,8 @@ export function receiver<T>(deps: ReceiveDeps<T>, { maxRetryCount }: ReceiveSett
       return;
     }
     const outcome = await settle(deps, { record, identity, parsed, db, maxRetryCount });
+    // Orders and their answers are what people look for by trace_id; of everything else there may be too many.
+    log[identity.command_id === '' ? 'debug' : 'info']({ ...idsOf(identity), topic: record.topic, outcome }, 'event handled');
     onFinished?.(outcome);
   };
 }

@@ -20,6 +20,13 @@ export interface FailedRow {
   readonly waitMs: number;
 }
 
+/** What waits in a table of work. */
+export interface Backlog {
+  readonly rows: number;
+  /** Age of the oldest; 0 when nothing waits. */
+  readonly oldestSeconds: number;
+}
+
 /** In `last_error` of rows that failed because the cluster was away: they are due as soon as it is back. */
 const UNREACHABLE = 'unreachable: ';
 
@@ -57,6 +64,19 @@ export class RelayStore {
     const params: Params = SHARDS.flatMap((shard) => (heldKeys.length === 0 ? [shard, limit] : [shard, heldKeys, limit]));
     const rows = await this.#db.select<{ id: string }>(SHARDS.map(() => walk).join(' UNION ALL '), params);
     return rows.map(({ id }) => BigInt(id));
+  }
+
+  /** What still has to be sent. Each shard's first row is found by its index, so a long backlog costs only the count. */
+  async backlog(): Promise<Backlog> {
+    const first = `(SELECT id FROM ${this.#table} FORCE INDEX (k_claim) WHERE shard = ? AND status = ? ORDER BY id LIMIT 1)`;
+    const places = SHARDS.flatMap((shard) => [shard, 'pending', shard, 'failed']);
+    const [row] = await this.#db.select<{ waiting: string; seconds: string | null }>(
+      `SELECT (SELECT COUNT(*) FROM ${this.#table} FORCE INDEX (k_claim) WHERE shard IN (?) AND status IN ('pending', 'failed')) AS waiting,
+              (SELECT TIMESTAMPDIFF(SECOND, MIN(created_at), NOW(3)) FROM ${this.#table}
+                WHERE id IN (SELECT id FROM (${SHARDS.map(() => `${first} UNION ALL ${first}`).join(' UNION ALL ')}) AS firsts)) AS seconds`,
+      [SHARDS, ...places],
+    );
+    return { rows: Number(row?.waiting ?? 0), oldestSeconds: Math.max(Number(row?.seconds ?? 0), 0) };
   }
 
   /** In the order of ids. */

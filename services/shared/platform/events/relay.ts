@@ -6,14 +6,17 @@ import type { Drained } from './drain-loop.ts';
 import type { Lease } from './lease.ts';
 import type { FailedRow, OutboxRow, RelayStore } from './relay-store.ts';
 
+/** What may be told about a row that was sent. */
+export type SentRow = Pick<OutboxRow, 'topic' | 'orderKey' | 'traceId'>;
+
 export interface RelayDeps {
   readonly store: RelayStore;
   readonly lease: Lease;
   /** @throws {SendError} */
   readonly send: (records: readonly OutRecord[]) => Promise<void>;
   readonly log: Log;
-  /** Called with the number of rows the broker has taken. */
-  readonly onSent?: (rows: number) => void;
+  /** Called with rows that the broker has taken. */
+  readonly onSent?: (rows: readonly SentRow[]) => void;
 }
 
 export interface RelaySettings {
@@ -97,7 +100,7 @@ export class Relay {
       return;
     }
     await store.markSent(lease, rows);
-    onSent?.(rows.length);
+    onSent?.(rows);
   }
 
   async #isolate(rows: readonly OutboxRow[], error: SendError): Promise<void> {
@@ -123,7 +126,7 @@ export class Relay {
         continue;
       }
       await store.markSent(lease, [row]);
-      onSent?.(1);
+      onSent?.([row]);
     }
   }
 

@@ -29,7 +29,7 @@ export interface OpsDeps {
   readonly metrics: { text(): Promise<string> };
   readonly log: Log;
   /** Figures for people beside the state: lag, queue length, sessions. */
-  readonly details?: () => Promise<Readonly<Record<string, unknown>>>;
+  readonly details?: () => Promise<object>;
 }
 
 interface OpsAnswer {
@@ -55,7 +55,7 @@ export interface Readiness {
   >;
   /** Optional dependencies that are away. */
   readonly degraded: readonly string[];
-  readonly details: Readonly<Record<string, unknown>>;
+  readonly details: object;
 }
 
 /**

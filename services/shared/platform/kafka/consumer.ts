@@ -67,6 +67,8 @@ export class KafkaConsumer implements Part {
   #isStopping = false;
   #running: Promise<void> = Promise.resolve();
   #lastSignMs = 0;
+  /** Records that are known and not finished, by `topic/partition`. */
+  readonly #behind = new Map<string, number>();
 
   constructor(deps: ConsumerDeps, settings: ConsumerSettings) {
     this.#deps = deps;
@@ -92,6 +94,11 @@ export class KafkaConsumer implements Part {
   /** Whether the cluster was heard lately. A consumer that kafkajs calls running may have no broker for hours. */
   healthy(): boolean {
     return Date.now() - this.#lastSignMs < this.#settings.silentMs;
+  }
+
+  /** Records that the cluster told of and that are not finished yet, in the partitions of this process; as of the last fetch. */
+  get lag(): number {
+    return [...this.#behind.values()].reduce((sum, records) => sum + records, 0);
   }
 
   async #keepRunning(): Promise<void> {
@@ -143,6 +150,7 @@ export class KafkaConsumer implements Part {
     const sign = (): void => void (this.#lastSignMs = Date.now());
     consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
       sign();
+      this.#behind.clear(); // other partitions from now on
       this.#deps.log.info({ part: this.name, assignment: JSON.stringify(payload.memberAssignment) }, 'joined the group');
     });
     consumer.on(consumer.events.FETCH, sign);
@@ -153,12 +161,14 @@ export class KafkaConsumer implements Part {
 
   /** Only kafkajs's own errors (a rebalance told by a heartbeat) leave this; it knows what to do with them. */
   async #batch(payload: EachBatchPayload): Promise<void> {
-    const { topic, partition, messages } = payload.batch;
+    const { topic, partition, messages, highWatermark } = payload.batch;
+    const place = `${topic}/${partition}`;
     const watermark = new Watermark(messages.map(({ offset }) => offset));
     const heartbeat = new Heartbeat(payload, this.#settings.sessionTimeoutMs / 6);
     const failures: ('outage' | 'failed')[] = [];
     const work = async (message: KafkaMessage): Promise<boolean> => {
       if (!payload.isRunning() || payload.isStale() || heartbeat.hasFailed || failures.includes('outage')) return false;
+      this.#behind.set(place, behind(highWatermark, watermark.lowestUnfinished));
       const outcome = await this.#one(topic, partition, message);
       if (outcome !== 'finished') {
         failures.push(outcome);
@@ -169,6 +179,7 @@ export class KafkaConsumer implements Part {
       return true;
     };
     await runLanes(messages, laneOf, this.#settings.lanes, work);
+    this.#behind.set(place, behind(highWatermark, watermark.lowestUnfinished ?? after(messages.at(-1)?.offset)));
     const isOutage = failures.every((failure) => failure === 'outage');
     if (failures.length > 0) this.#retries.pause(payload, watermark.lowestUnfinished, isOutage);
     heartbeat.end();
@@ -193,6 +204,15 @@ export class KafkaConsumer implements Part {
     const read = { topic, value, headers: firstValues(headers) };
     return { ...read, partition, offset: BigInt(offset), key, attempt, fault: verify(this.#deps.trust, read) };
   }
+}
+
+/** From the first unfinished offset to the end of the partition; without one the fetch was empty. */
+function behind(highWatermark: string, unfinished: string | undefined): number {
+  return unfinished === undefined ? 0 : Math.max(Number(BigInt(highWatermark) - BigInt(unfinished)), 0);
+}
+
+function after(offset: string | undefined): string | undefined {
+  return offset === undefined ? undefined : (BigInt(offset) + 1n).toString();
 }
 
 /** Records without a key have no order among each other. */
