@@ -3,6 +3,7 @@ import { integer, list, rendered, text } from '#shared/platform/config/setting.t
 import type { ConfigOf } from '#shared/platform/config/setting.ts';
 import { loadConfig } from '#shared/platform/config/load-config.ts';
 import type { Rendered } from '#shared/platform/config/load-config.ts';
+import { relaySection } from '#shared/platform/events/config.ts';
 import { clientKeySection } from '#shared/platform/hmac/config.ts';
 import { httpSection, opsSection } from '#shared/platform/http/config.ts';
 import { kafkaSection } from '#shared/platform/kafka/config.ts';
@@ -11,7 +12,6 @@ import { mysqlSection } from '#shared/platform/mysql/config.ts';
 import { redisSection } from '#shared/platform/redis/config.ts';
 import { adminSection } from './admin-api/config.ts';
 import { adminInternalApiSection } from './internal-api/config.ts';
-import { relaySection } from './relay/config.ts';
 
 export const hotgoAdminApiSections = {
   log: logSection,

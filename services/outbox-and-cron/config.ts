@@ -3,6 +3,7 @@ import { rendered, text } from '#shared/platform/config/setting.ts';
 import type { ConfigOf } from '#shared/platform/config/setting.ts';
 import { loadConfig } from '#shared/platform/config/load-config.ts';
 import type { Rendered } from '#shared/platform/config/load-config.ts';
+import { relaySection } from '#shared/platform/events/config.ts';
 import { opsSection } from '#shared/platform/http/config.ts';
 import { backgroundIdSection } from '#shared/platform/id/config.ts';
 import { kafkaSection } from '#shared/platform/kafka/config.ts';
@@ -11,7 +12,6 @@ import { mysqlSection } from '#shared/platform/mysql/config.ts';
 import { redisSection } from '#shared/platform/redis/config.ts';
 import { deliverSection, messageSection, tenantsSetting } from '#shared/tenant/config.ts';
 import { cronSection } from './cron/config.ts';
-import { relaySection } from './relay/config.ts';
 
 export const outboxAndCronSections = {
   log: logSection,

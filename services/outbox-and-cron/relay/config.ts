@@ -1,6 +1,0 @@
-import { duration, integer, rendered } from '#shared/platform/config/setting.ts';
-
-export const relaySection = {
-  batch: rendered(integer('rows read and sent at a time', { default: 500, min: 1, max: 5_000 })),
-  poll: rendered(duration('how often the outbox is read when no wake-up came', { default: '1s', min: '10ms', max: '60s' })),
-};
