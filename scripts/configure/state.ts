@@ -1,6 +1,6 @@
 /** What configure makes once and never changes by itself: HOME/state. Every write is complete or not there at all. */
 import { randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** 32 random bytes as text; whoever signs or logs in uses the text. */
@@ -35,16 +35,21 @@ export async function writeWhole(
   owner?: { readonly uid: number; readonly gid: number },
 ): Promise<void> {
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.new`;
-  const handle = await open(unfinished, 'wx', mode);
   try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    const handle = await open(unfinished, 'wx', mode);
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await chmod(unfinished, mode); // whatever the umask took away
+    if (owner !== undefined) await chown(unfinished, owner.uid, owner.gid);
+    await rename(unfinished, file);
+  } catch (error) {
+    await rm(unfinished, { force: true }); // A full disk must not keep pieces of secrets.
+    throw error;
   }
-  await chmod(unfinished, mode); // whatever the umask took away
-  if (owner !== undefined) await chown(unfinished, owner.uid, owner.gid);
-  await rename(unfinished, file);
 }
 
 export async function readIfThere(file: string): Promise<string | undefined> {
