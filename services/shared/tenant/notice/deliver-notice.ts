@@ -40,7 +40,7 @@ const MEMBERS = 'SELECT user_id FROM t_conversation_members WHERE conversation_i
  * repeat; the caller finishes the row afterwards. Offline devices learn of it when they sync.
  *
  * @returns devices that a frame was queued for
- * @throws when MySQL or Redis is away, or a read step did not come to rest: the row stays and is tried again
+ * @throws when MySQL or Redis is away, a read step did not come to rest, or a process takes no more frames: the row stays and is tried again
  */
 export async function deliverNotice(deps: DeliverNoticeDeps, notice: Notice): Promise<number> {
   if (notice.kind === 'READ' && !(await applyReadStep(deps, notice.conversationId, notice.userId))) {
@@ -50,7 +50,9 @@ export async function deliverNotice(deps: DeliverNoticeDeps, notice: Notice): Pr
   const targets = devices.filter(({ userId, deviceId }) => userId !== notice.userId || deviceId !== notice.excludeDevice);
   const body = pushBody(Buffer.from(notice.payload)).toString();
   for (const [processId, ofProcess] of Map.groupBy(targets, (device) => device.processId)) {
-    await pushToProcess(deps.redis, deps.base, processId, ofProcess.map(toItem(deps.tenant, COMMAND_OF[notice.kind], body)));
+    const items = ofProcess.map(toItem(deps.tenant, COMMAND_OF[notice.kind], body));
+    const overflow = await pushToProcess(deps.redis, deps.base, processId, items);
+    if (overflow.length > 0) throw new Error(`the inbox of process ${processId} is full`);
   }
   return targets.length;
 }
