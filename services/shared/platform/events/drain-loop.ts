@@ -26,7 +26,7 @@ export interface DrainLoopSettings {
   readonly pollMs?: number;
 }
 
-const FAILURE_WAIT_MS = { first: 200, most: 5_000 } as const;
+const FAILURE_WAIT_MS = { first: 200, most: 2_000 } as const;
 
 /** Drains a table of work: by one process at a time, at once when woken, and by a poll when the wake-up got lost. */
 export class DrainLoop implements Part {
