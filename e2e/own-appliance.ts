@@ -7,7 +7,8 @@ import { isData, listOf } from '#client/answer.ts';
 import { Appliance } from '#client/appliance.ts';
 import type { Credentials } from '#client/client-api.ts';
 import { applianceAddress } from '#scripts/cli/appliance-address.ts';
-import { e2eTarget } from '#shared/testing/e2e-target.ts';
+import { e2eSettings, e2eTarget } from '#shared/testing/e2e-target.ts';
+import type { E2eTarget } from '#shared/testing/e2e-target.ts';
 import { eventually } from '#shared/testing/wait.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -19,6 +20,11 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
+interface Place extends E2eTarget {
+  readonly isOwn: boolean;
+  readonly isStartedHere: boolean;
+}
+
 /** The appliance under test, as somebody sees it who has its public port and its directory. */
 export class ApplianceUnderTest {
   readonly appliance: Appliance;
@@ -26,41 +32,40 @@ export class ApplianceUnderTest {
   readonly file: string;
   readonly connect: string;
   readonly apiName: string;
-  /** True when this run started it: only then may a test kill a part of it. */
+  /** True when it was started for these tests: only then may one kill a part of it. */
   readonly isOwn: boolean;
+  /** Addresses to connect from, to be told from everybody else. */
+  readonly clients: readonly [string, string];
   readonly #admin: string;
+  readonly #isStartedHere: boolean;
 
-  private constructor(
-    appliance: Appliance,
-    place: { home: string; file: string; connect: string; isOwn: boolean; apiName: string; admin: string },
-  ) {
+  private constructor(appliance: Appliance, place: Place & { apiName: string; admin: string }) {
     this.appliance = appliance;
     this.home = place.home;
     this.file = place.file;
     this.connect = place.connect;
     this.apiName = place.apiName;
     this.isOwn = place.isOwn;
+    this.clients = place.clients ?? ['127.0.0.7', '127.0.0.8'];
+    this.#isStartedHere = place.isStartedHere;
     this.#admin = place.admin;
   }
 
   /** The one that the runner names, else a new one: own directory, own free port, limits that tests do not reach, every log line; else as shipped. */
   static async open(): Promise<ApplianceUnderTest> {
     const target = e2eTarget();
-    if (target !== undefined) return ApplianceUnderTest.#at({ ...target, isOwn: false });
+    if (target !== undefined) return ApplianceUnderTest.#at({ ...target, isOwn: target.isOwn ?? false, isStartedHere: false });
     const home = await mkdtemp('/tmp/ima-e2e-');
     const file = join(home, 'appliance.yml');
     const port = await freePort();
-    await writeFile(
-      file,
-      `port: ${port}\nrate_limit: {message_per_second: 10000, auth_per_second: 1000, sync_messages_per_minute: 10000}\nlog: {level: debug}\n`,
-    );
-    const place = { home, file, connect: `127.0.0.1:${port}`, isOwn: true };
+    await writeFile(file, e2eSettings(port));
+    const place = { home, file, connect: `127.0.0.1:${port}`, isOwn: true, isStartedHere: true };
     const started = await command(['up', '--runtime', 'process', '--home', home, '--file', file], START_MS);
     if (started.code !== 0) throw new Error(`the appliance did not start (exit ${started.code}):\n${started.stdout}\n${started.stderr}`);
     return ApplianceUnderTest.#at(place);
   }
 
-  static async #at(place: { home: string; file: string; connect: string; isOwn: boolean }): Promise<ApplianceUnderTest> {
+  static async #at(place: Place): Promise<ApplianceUnderTest> {
     const values = new Map([['connect', place.connect]]);
     const found = await applianceAddress({ root: ROOT, ...place }, { flags: new Set(), values, positionals: [], rest: [] });
     return new ApplianceUnderTest(new Appliance(found), { ...place, apiName: found.apiName, admin: found.settings.admin.first_admin.name });
@@ -68,7 +73,7 @@ export class ApplianceUnderTest {
 
   async close(): Promise<void> {
     this.appliance.close();
-    if (!this.isOwn) return;
+    if (!this.#isStartedHere) return;
     const stopped = await command(['down', ...this.#place()], 120_000);
     if (stopped.code !== 0) throw new Error(`the appliance did not stop (exit ${stopped.code}):\n${stopped.stderr}`);
     await rm(this.home, { recursive: true, force: true });
@@ -84,7 +89,7 @@ export class ApplianceUnderTest {
     return { name: this.#admin, password };
   }
 
-  /** Kills a part as a power cut would, or asks it to end with SIGTERM, and waits until the supervisor has brought it back. */
+  /** Kills a part as a power cut would, or asks it to end with SIGTERM, and waits until it has come back by itself. */
   async kill(part: string, signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
     const before = await this.#pidOf(part);
     process.kill(before, signal);
@@ -97,8 +102,8 @@ export class ApplianceUnderTest {
 
   /** Lines of a part's log, parsed; what is no JSON is left out. */
   async logOf(part: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
-    const text = await readFile(join(this.home, 'logs', `${part}.log`), 'utf8');
-    return text.split('\n').flatMap((line) => {
+    const { stdout } = await this.run(['logs', part, '--lines', '100000']);
+    return stdout.split('\n').flatMap((line) => {
       const start = line.indexOf('{');
       const value = start === -1 ? undefined : parsed(line.slice(start));
       return isData(value) ? [value] : [];

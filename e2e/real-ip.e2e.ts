@@ -10,18 +10,15 @@ import { ImConnection } from '#client/im-connection.ts';
 import { addressOf } from '#client/tls-connection.ts';
 import { Person, underTest } from './people.ts';
 
-/** A client's own address that is not the one everything else uses. */
-const CLIENT_IP = '127.0.0.7';
-/** One that guesses passwords until it is paused. */
-const GUESSER_IP = '127.0.0.8';
 /** More than any limit of guesses from one address. */
 const MANY_GUESSES = 200;
 
 describe('the real IP (F1, T9)', () => {
   it('of an IM client is what im-core logs (T9 a)', async function fromOutside() {
     if (!underTest().isOwn) this.skip();
+    const [clientIp] = underTest().clients;
     const person = await Person.register();
-    const connection = await ImConnection.open({ ...underTest().appliance.im, from: CLIENT_IP });
+    const connection = await ImConnection.open({ ...underTest().appliance.im, from: clientIp });
     await connection.request(COMMANDS.AUTH, { token: person.token, device_id: '1', platform: 'e2e' });
     await connection.close();
     const line = await eventually(
@@ -30,13 +27,15 @@ describe('the real IP (F1, T9)', () => {
         what: "the log line of the connection's end",
       },
     );
-    assert.equal(line['real_ip'], CLIENT_IP);
+    assert.equal(line['real_ip'], clientIp);
   });
 
   it('is not what an HTTP client claims in a header: wrong passwords are counted on the socket (T9 b, F1 e)', async () => {
     const { connect, servername, ca } = { ...underTest().appliance.im, servername: underTest().apiName };
-    const guesser = new HttpClient({ connect, servername, ca, from: GUESSER_IP });
-    const bystander = new HttpClient({ connect, servername, ca, from: CLIENT_IP });
+    // One guesses passwords until it is paused.
+    const [clientIp, guesserIp] = underTest().clients;
+    const guesser = new HttpClient({ connect, servername, ca, from: guesserIp });
+    const bystander = new HttpClient({ connect, servername, ca, from: clientIp });
     const reasonOf = async (client: HttpClient, forged: string): Promise<string> => {
       const headers = { 'X-Forwarded-For': forged, 'X-Real-IP': forged, Forwarded: `for=${forged}` };
       const body = { name: `nobody-${crypto.randomUUID()}`, password: 'wrong', device_id: '1', platform: 'e2e' };
@@ -49,7 +48,7 @@ describe('the real IP (F1, T9)', () => {
     for (let guess = 0; guess < MANY_GUESSES && !reasons.has('RATE_LIMITED'); guess += 1)
       reasons.add(await reasonOf(guesser, `6.6.6.${guess}`));
     assert.deepEqual([...reasons], ['UNAUTHORIZED', 'RATE_LIMITED']);
-    assert.equal(await reasonOf(bystander, GUESSER_IP), 'UNAUTHORIZED');
+    assert.equal(await reasonOf(bystander, guesserIp), 'UNAUTHORIZED');
     guesser.close();
     bystander.close();
   });

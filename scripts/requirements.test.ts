@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '..');
 const PAGE = readFileSync(join(ROOT, 'REQUIREMENTS.md'), 'utf8');
-const TEST_FILES = globSync(['services/**/*.test.ts', 'scripts/**/*.test.ts', 'e2e/**/*.e2e.ts'], { cwd: ROOT }).sort();
+const TEST_FILES = globSync(['services/**/*.test.ts', 'scripts/**/*.test.ts', 'e2e/**/*.{e2e,compose}.ts'], { cwd: ROOT }).sort();
 const GROUPS =
   'KFK CMD CFG QRY SIG OBX IDM RTY DLQ SNP MSG FRM SES DLV PSH SYN INB MBX GRP USR FRD FIL WRK AUD CCH NET LIM OBS OPS CBK INV ACC'.split(
     ' ',

@@ -8,7 +8,7 @@ import { countHandles, describeLeaks } from './test-leaks.ts';
 import { addFailure, noResult } from './test-result.ts';
 import type { StageResult } from './test-result.ts';
 
-export const KINDS = ['unit', 'int', 'e2e'] as const;
+export const KINDS = ['unit', 'int', 'e2e', 'compose'] as const;
 export type Kind = (typeof KINDS)[number];
 
 export interface Selection {
@@ -32,6 +32,7 @@ const SPECS: Readonly<Record<Kind, KindSpec>> = {
   unit: { patterns: TEST_FILES, isOf: (file) => !file.endsWith('.int.test.ts'), timeoutMs: 5_000, start: nothing },
   int: { patterns: TEST_FILES, isOf: (file) => file.endsWith('.int.test.ts'), timeoutMs: 60_000, start: startServers },
   e2e: { patterns: ['e2e/**/*.e2e.ts'], isOf: () => true, timeoutMs: 120_000, start: nothing },
+  compose: { patterns: ['e2e/**/*.e2e.ts', 'e2e/compose/*.compose.ts'], isOf: () => true, timeoutMs: 120_000, start: nothing },
 };
 
 export async function runKind(root: string, kind: Kind, selection: Selection): Promise<StageResult> {

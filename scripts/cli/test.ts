@@ -4,6 +4,7 @@ import type { Arguments, Command, Context, ExitCode } from './command.ts';
 import { CommandError } from './command.ts';
 import { suggestion } from './suggestion.ts';
 import { CHECKS, runCheck } from './test-checks.ts';
+import { runCompose } from './test-compose.ts';
 import { addFailure, noResult, plus } from './test-result.ts';
 import type { StageResult } from './test-result.ts';
 import { KINDS, runKind } from './test-kinds.ts';
@@ -11,13 +12,22 @@ import type { Selection } from './test-kinds.ts';
 
 const STAGES = [...CHECKS, ...KINDS] as const;
 type Stage = (typeof STAGES)[number];
+/** What runs when nothing is said: containers take an engine, images and minutes, and are asked for by name. */
+const USUAL: readonly Stage[] = STAGES.filter((stage) => stage !== 'compose');
+const USUAL_KINDS = KINDS.filter((kind) => kind !== 'compose');
 
 export const command: Command = {
   summary: 'run lint, types, room rules and the tests; the last line says how many passed',
   usage: `[${STAGES.join('|')}]... [-- FILE... | --grep TEXT]`,
   options: {
     grep: { kind: 'value', placeholder: 'TEXT', summary: 'only tests whose title contains this' },
-    connect: { kind: 'value', placeholder: 'HOST:PORT', summary: 'e2e: use the appliance there, of --home and --file, and start none' },
+    connect: {
+      kind: 'value',
+      placeholder: 'HOST:PORT',
+      summary: 'e2e, compose: use the appliance there, of --home and --file, and start none',
+    },
+    own: { kind: 'flag', summary: 'with --connect: tests may kill parts of that appliance' },
+    from: { kind: 'value', placeholder: 'IP,IP', summary: 'with --connect: two addresses of this machine to connect from' },
   },
   maxPositionals: STAGES.length,
   run: runTests,
@@ -26,7 +36,7 @@ export const command: Command = {
 async function runTests({ root, home, file }: Context, args: Arguments): Promise<ExitCode> {
   process.chdir(root);
   const connect = args.values.get('connect');
-  setE2eTarget(connect === undefined ? undefined : { connect, home, file });
+  setE2eTarget(connect === undefined ? undefined : { connect, home, file, isOwn: args.flags.has('own'), ...clientsOf(args) });
   const selection = selectionOf(args);
   const stages = stagesOf(args.positionals, selection);
   let total = noResult();
@@ -35,7 +45,8 @@ async function runTests({ root, home, file }: Context, args: Arguments): Promise
   for (const result of timed) total = plus(total, await result);
   let hasRun = 0;
   for (const kind of KINDS.filter((name) => stages.includes(name))) {
-    const result = await timeStage(kind, () => runKind(root, kind, selection));
+    const isOwnStage = kind === 'compose' && connect === undefined;
+    const result = await timeStage(kind, () => (isOwnStage ? runCompose(root, selection) : runKind(root, kind, selection)));
     hasRun += result.passed + result.failed;
     total = plus(total, result);
   }
@@ -60,7 +71,12 @@ function stagesOf(positionals: readonly string[], { files, grep }: Selection): r
     throw new CommandError(2, `test: unknown stage "${word}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
   });
   if (chosen.length > 0) return chosen;
-  return files.length > 0 || grep !== undefined ? KINDS : STAGES;
+  return files.length > 0 || grep !== undefined ? USUAL_KINDS : USUAL;
+}
+
+function clientsOf({ values }: Arguments): { readonly clients?: readonly [string, string] } {
+  const [first, second] = values.get('from')?.split(',') ?? [];
+  return first === undefined || second === undefined ? {} : { clients: [first, second] };
 }
 
 function isKind(stage: Stage): boolean {
@@ -71,6 +87,6 @@ async function timeStage(name: Stage, run: () => Promise<StageResult>): Promise<
   const began = performance.now();
   const result = await run();
   const seconds = ((performance.now() - began) / 1_000).toFixed(1);
-  console.log(`${name.padEnd(6)} ${seconds.padStart(6)} s  ${result.passed} passed, ${result.failed} failed, ${result.skipped} skipped`);
+  console.log(`${name.padEnd(7)} ${seconds.padStart(6)} s  ${result.passed} passed, ${result.failed} failed, ${result.skipped} skipped`);
   return result;
 }

@@ -22,7 +22,11 @@ async function cannotListen(port: number, host: string): Promise<boolean> {
 /** Who listens on the port, such as `nginx (process 812)`; undefined where it cannot be known. */
 export async function portHolder(port: number): Promise<string | undefined> {
   const tables = await Promise.all(['/proc/net/tcp', '/proc/net/tcp6'].map((file) => readFile(file, 'utf8').catch(() => '')));
-  const inodes = new Set(tables.flatMap((table) => listeningInodes(table, port)));
+  return holderOf(new Set(tables.flatMap((table) => listeningInodes(table, port))));
+}
+
+/** Who has a socket with one of these inodes open. */
+export async function holderOf(inodes: ReadonlySet<string>): Promise<string | undefined> {
   if (inodes.size === 0) return undefined;
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     if (await hasSocket(pid, inodes)) return `${(await readFile(`/proc/${pid}/comm`, 'utf8')).trim()} (process ${pid})`;
