@@ -126,8 +126,8 @@ describe('DeliverWorker', () => {
     const [[shard] = [0]] = [...taken];
     const deadLists = new DialogLists({ redis, epoch, keys: keys(), base });
     const effects = [
-      { userId: one, op: '.' as const, ref: second.msgId },
-      { userId: other, op: '+' as const, ref: second.msgId },
+      { userId: one, op: '.' as const, refs: [second.msgId] },
+      { userId: other, op: '+' as const, refs: [second.msgId] },
     ].sort((a, b) => (a.userId < b.userId ? -1 : 1));
     const change = { conversationId, changeId: second.msgId, prevChangeId: first.msgId, preview: '' };
     await deadLists.applyEffects({ shard, lease: dead.lease }, change, effects, true);
@@ -145,7 +145,9 @@ describe('DeliverWorker', () => {
     await inStep(conversationId, first.msgId);
     const change = { conversationId, changeId: first.msgId + 1n, prevChangeId: first.msgId, preview: '' };
     const stale = { shard: 0, lease: 'p0|00' };
-    await assert.rejects(lists.applyEffects(stale, change, [{ userId: other, op: '+', ref: first.msgId + 1n }], true), { name: 'Fenced' });
+    await assert.rejects(lists.applyEffects(stale, change, [{ userId: other, op: '+', refs: [first.msgId + 1n] }], true), {
+      name: 'Fenced',
+    });
     await assert.rejects(lists.markHanded(stale, conversationId, first.msgId + 1n, first.msgId), { name: 'Fenced' });
     assert.equal(await unread(other, conversationId), 1);
   });

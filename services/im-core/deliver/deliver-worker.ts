@@ -1,5 +1,6 @@
 import { EventEmitter, once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
+import { CHANGE_KINDS } from '#shared/contract/commands.ts';
 import type { Part } from '#shared/platform/lifecycle/lifecycle.ts';
 import type { Log } from '#shared/platform/log/log.ts';
 import type { Redis } from '#shared/platform/redis/redis.ts';
@@ -24,12 +25,14 @@ export interface DeliverWorkerDeps {
 }
 
 export interface DeliverSettings {
-  /** Shards worked on at the same time. */
+  /** Each works on up to 8 shards at the same time. */
   readonly workers: number;
   /** How long one wait for a wake token lasts (ms). */
   readonly takeTimeoutMs: number;
 }
 
+/** A worker mostly waits for answers of Redis: eight of them, the default, look after all 64 shards. */
+const SHARDS_A_WORKER = 8;
 /** Jobs taken of a shard at once. */
 const TAKE_JOBS = 64;
 const FIRST_BACKOFF_MS = 50;
@@ -107,7 +110,7 @@ export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake:
     const { owner } = this.#deps;
     if (owner.held.size === 0) await owner.acquire(allShards()).catch(() => undefined); // Redis away: looked at again after the sleep
     const free = [...owner.held].filter((shard) => !this.#busy.has(shard));
-    const hands = this.#settings.workers - this.#busy.size;
+    const hands = this.#settings.workers * SHARDS_A_WORKER - this.#busy.size;
     if (free.length === 0 || hands <= 0) return false;
     const start = Math.floor(Math.random() * free.length); // no shard is always the last to be looked at
     const held = owner.held.size;
@@ -139,28 +142,29 @@ export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake:
   }
 
   async #workConversation(shard: number, jobs: readonly DeliverJob[], term: number): Promise<void> {
-    for (const job of jobs) {
+    for (const run of runsOf(jobs)) {
       const started = performance.now();
-      await this.#untilDelivered(shard, job, term);
+      await this.#untilDelivered(shard, run, term);
       this.#deps.metrics.jobSeconds((performance.now() - started) / 1_000);
-      this.emit('delivered', job);
+      for (const job of run) this.emit('delivered', job);
     }
   }
 
-  async #untilDelivered(shard: number, job: DeliverJob, term: number): Promise<void> {
-    const delivery = this.#deps.tenants.get(job.tenant);
+  async #untilDelivered(shard: number, run: Run, term: number): Promise<void> {
+    const [first] = run;
+    const delivery = this.#deps.tenants.get(first.tenant);
     if (delivery === undefined) {
-      this.#deps.log.error({ tenant: job.tenant }, 'a job of a tenant that is not declared is dropped');
+      this.#deps.log.error({ tenant: first.tenant }, 'a job of a tenant that is not declared is dropped');
       return;
     }
     for (let wait = FIRST_BACKOFF_MS; ; wait = Math.min(wait * 2, LAST_BACKOFF_MS)) {
       if (term !== this.#term) throw new Fenced('the term ended');
       try {
-        await delivery.deliver({ shard, lease: this.#deps.owner.lease }, job);
+        await delivery.deliverRun({ shard, lease: this.#deps.owner.lease }, run);
         return;
       } catch (error) {
         if (error instanceof Fenced || !this.#isRunning) throw error;
-        const ids = { conversation_id: job.conversationId.toString(), msg_id: job.changeId.toString() };
+        const ids = { conversation_id: first.conversationId.toString(), msg_id: first.changeId.toString() };
         this.#deps.log.warn({ ...ids, error: error as Error, wait_ms: wait }, 'delivery is tried again');
         await pause(wait);
       }
@@ -231,4 +235,23 @@ export class DeliverWorker extends EventEmitter<{ delivered: [DeliverJob]; wake:
 
 function allShards(): number[] {
   return Array.from({ length: SHARDS }, (_, shard) => shard);
+}
+
+type Run = readonly [DeliverJob, ...DeliverJob[]];
+
+/** Messages that follow each other in the chain, together; every other job alone. */
+function runsOf(jobs: readonly DeliverJob[]): readonly Run[] {
+  const runs: [DeliverJob, ...DeliverJob[]][] = [];
+  for (const job of jobs) {
+    const run = runs.at(-1);
+    const before = run?.at(-1);
+    if (run !== undefined && before !== undefined && isNext(before, job)) run.push(job);
+    else runs.push([job]);
+  }
+  return runs;
+}
+
+function isNext(before: DeliverJob, job: DeliverJob): boolean {
+  const isMessage = ({ kind, data }: DeliverJob): boolean => kind === CHANGE_KINDS.MESSAGE && data !== '';
+  return isMessage(before) && isMessage(job) && job.prevChangeId === before.changeId;
 }

@@ -39,7 +39,11 @@ export const messageSection = {
 };
 
 export const deliverSection = {
-  workers: integer('Delivery jobs at work at the same time in one process.', { default: 8, min: 1, max: 64 }),
+  workers: integer('Delivery workers of one process; each works on up to 8 of the 64 shards of the queue at the same time.', {
+    default: 8,
+    min: 1,
+    max: 8,
+  }),
   take_timeout: duration('How long an idle worker waits for a job before it looks around.', { default: '5s', min: '1s', max: '60s' }),
   large_group: integer('Groups with more members keep one list entry for all instead of one for each.', {
     default: 500,

@@ -26,7 +26,7 @@ describe('DialogLists', () => {
     isMuted: false,
     ...overrides,
   });
-  const plus = (userId: bigint, ref: bigint): ListEffect => ({ userId, op: '+', ref });
+  const plus = (userId: bigint, ...refs: bigint[]): ListEffect => ({ userId, op: '+', refs });
   const change = (conversationId: bigint, changeId: bigint, prevChangeId: bigint) => ({
     conversationId,
     changeId,
@@ -92,9 +92,18 @@ describe('DialogLists', () => {
     assert.deepEqual([await unread(1n, cid), await unread(2n, cid)], [0, 1]);
   });
 
+  it('counts each message of a run that is above the read mark', async () => {
+    const cid = await conversationAt(50n, [user(1n, { mark: 70n }), user(2n, { mark: 50n }), user(3n)]);
+    const run = change(cid, 90n, 50n);
+    const own: ListEffect = { userId: 3n, op: '.', refs: [] };
+    await lists.applyEffects(fence, run, [plus(1n, 60n, 70n, 80n, 90n), plus(2n, 60n, 90n), own], true);
+    assert.deepEqual([await unread(1n, cid), await unread(2n, cid), await unread(3n, cid)], [2, 2, 0]);
+    assert.equal((await lists.marks(cid)).last, 90n);
+  });
+
   it('takes one back for a recalled message that was unread, never below zero', async () => {
     const cid = await conversationAt(50n, [user(1n, { unread: 1, mark: 40n }), user(2n, { mark: 50n })]);
-    const minus = (userId: bigint): ListEffect => ({ userId, op: '-', ref: 50n });
+    const minus = (userId: bigint): ListEffect => ({ userId, op: '-', refs: [50n] });
     await lists.applyEffects(fence, change(cid, 60n, 50n), [minus(1n), minus(2n)], true);
     await lists.applyEffects(fence, change(cid, 70n, 60n), [minus(1n), minus(2n)], true);
     assert.deepEqual([await unread(1n, cid), await unread(2n, cid)], [0, 0]);
@@ -165,7 +174,7 @@ describe('DialogLists', () => {
 
     it('leaves a conversation gone that its user has left meanwhile, with nothing of it to see', async () => {
       const cid = await conversationAt(50n, [user(2n, { unread: 3 })]);
-      await lists.applyEffects(fence, { ...change(cid, 60n, 50n), preview: '{}' }, [{ userId: 2n, op: 'g', ref: 60n }], true);
+      await lists.applyEffects(fence, { ...change(cid, 60n, 50n), preview: '{}' }, [{ userId: 2n, op: 'g', refs: [60n] }], true);
       assert.equal(await lists.applyRead(read(cid, { position: await lists.readPosition(cid, 2n) })), true);
       const { left, preview } = (await entry(2n, cid)) ?? {};
       assert.deepEqual([left, preview], [true, '']);

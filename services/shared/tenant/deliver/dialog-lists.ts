@@ -16,8 +16,8 @@ export interface Marks {
 export interface ListEffect {
   readonly userId: bigint;
   readonly op: '+' | '-' | '0' | 'g' | '.';
-  /** The message the op is about. */
-  readonly ref: bigint;
+  /** The messages the op is about. */
+  readonly refs: readonly bigint[];
 }
 
 export interface Device {
@@ -100,7 +100,7 @@ export class DialogLists {
     effects: readonly ListEffect[],
     isFinal: boolean,
   ): Promise<readonly Device[]> {
-    const users = effects.flatMap(({ userId, op, ref }) => [userId.toString(), op, ref.toString()]);
+    const users = effects.flatMap(({ userId, op, refs }) => [userId.toString(), op, refs.join(',')]);
     const { conversationId, changeId, prevChangeId, preview } = change;
     const head = [shard, lease, conversationId.toString(), changeId.toString(), prevChangeId.toString(), isFinal ? 1 : 0, preview];
     return toDevices(unlessRefused(await this.#run('effect', [...head, ...users])) as [string, string[]][]);
