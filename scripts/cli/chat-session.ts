@@ -37,6 +37,8 @@ export class ChatSession {
   #listed: readonly string[] = [];
   #cursor: InboxCursor | undefined;
   #open: Conversation | undefined;
+  /** Messages of the open conversation that were written here and are on the screen already. */
+  readonly #written = new Set<string>();
 
   constructor(deps: ChatSessionDeps) {
     this.#deps = deps;
@@ -108,6 +110,7 @@ export class ChatSession {
     const name = await this.#names.conversation(id);
     this.#open = { id, chain: new MessageChain('0') };
     this.#deps.print(`--- ${name}`);
+    this.#written.clear();
     await this.#fill(this.#open);
   }
 
@@ -129,7 +132,8 @@ export class ChatSession {
   /** Reads what the open conversation lacks and shows the end of it. */
   async #fill({ id, chain }: Conversation): Promise<void> {
     const { messages } = await syncMessages(this.#deps.client, id, chain.lastMsgId);
-    for (const message of messages.slice(-SHOWN)) this.#deps.print(this.#lineOf(message));
+    const news = messages.filter(({ msgId }) => !this.#written.has(msgId));
+    for (const message of news.slice(-SHOWN)) this.#deps.print(this.#lineOf(message));
     const last = messages.at(-1);
     if (last === undefined) return;
     chain.advanceTo(last.msgId);
@@ -139,7 +143,8 @@ export class ChatSession {
   async #send(text: string): Promise<void> {
     if (this.#open === undefined) throw new Error('open a conversation first: /open NAME');
     const { id } = this.#open;
-    await this.#deps.client.send({ conversationId: id, content: { t: MESSAGE_TYPES.TEXT, text } });
+    const { msgId } = await this.#deps.client.send({ conversationId: id, content: { t: MESSAGE_TYPES.TEXT, text } });
+    this.#written.add(msgId);
     this.#deps.print(`${clock(new Date().toISOString())} me: ${text}  ✓`);
   }
 
