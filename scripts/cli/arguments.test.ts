@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { parseArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { CommandError } from './command.ts';
-import { suggestion } from './suggestion.ts';
+import { didYouMean } from '#scripts/configure/did-you-mean.ts';
 
 const command: Command = {
   summary: '',
@@ -42,7 +42,7 @@ describe('a command line', () => {
 
 describe('did you mean', () => {
   it('finds a near word and keeps silent about a far one', () => {
-    assert.equal(suggestion('statsu', ['status', 'down', 'up']), 'status');
-    assert.equal(suggestion('frobnicate', ['status', 'down', 'up']), undefined);
+    assert.equal(didYouMean('statsu', ['status', 'down', 'up']), 'status');
+    assert.equal(didYouMean('frobnicate', ['status', 'down', 'up']), undefined);
   });
 });

@@ -1,6 +1,6 @@
 import type { Arguments, Command, OptionSpec } from './command.ts';
 import { CommandError } from './command.ts';
-import { suggestion } from './suggestion.ts';
+import { didYouMean } from '#scripts/configure/did-you-mean.ts';
 
 /** Every command takes these. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
@@ -47,6 +47,6 @@ function optionOf(name: string, options: Readonly<Record<string, OptionSpec>>, w
   const given = equals === -1 ? word : word.slice(0, equals);
   const long = Object.entries(options).find(([option, { short }]) => given === `--${option}` || given === `-${short ?? '-'}`)?.[0];
   if (long !== undefined) return [long, equals === -1 ? undefined : word.slice(equals + 1)];
-  const meant = suggestion(given.replace(/^-+/, ''), Object.keys(options));
+  const meant = didYouMean(given.replace(/^-+/, ''), Object.keys(options));
   throw new CommandError(2, `${name}: unknown option ${given}${meant === undefined ? '' : `; did you mean --${meant}?`}`);
 }

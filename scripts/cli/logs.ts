@@ -7,7 +7,7 @@ import { PARTS } from '#scripts/servers/plan.ts';
 import type { Arguments, Command, Context, ExitCode } from './command.ts';
 import { CommandError } from './command.ts';
 import { chosenRuntime, composeRuntime } from './runtime.ts';
-import { suggestion } from './suggestion.ts';
+import { didYouMean } from '#scripts/configure/did-you-mean.ts';
 
 const LOGS: readonly string[] = ['supervisor', ...PARTS];
 const CONTAINERS: readonly string[] = ['configure', ...PARTS, 'topics'];
@@ -58,7 +58,7 @@ async function showContainerLogs(context: Context, parts: readonly string[], lin
 function partsOf(name: string | undefined, known: readonly string[]): readonly string[] {
   if (name === undefined) return known;
   if (known.includes(name)) return [name];
-  const meant = suggestion(name, known);
+  const meant = didYouMean(name, known);
   throw new CommandError(2, `logs: unknown part "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
 }
 

@@ -6,7 +6,7 @@ import { parseArguments } from './arguments.ts';
 import type { Command, ExitCode } from './command.ts';
 import { CommandError } from './command.ts';
 import { commandHelp, programHelp } from './help.ts';
-import { suggestion } from './suggestion.ts';
+import { didYouMean } from '#scripts/configure/did-you-mean.ts';
 
 /** The order of `--help`. A command is the file of its name in this folder. */
 const COMMANDS: Readonly<Record<string, string>> = {
@@ -54,7 +54,7 @@ async function main(words: readonly string[]): Promise<ExitCode> {
 async function load(name: string): Promise<Command> {
   const file = join(import.meta.dirname, `${name}.ts`);
   if (!Object.hasOwn(COMMANDS, name)) {
-    const meant = suggestion(name, Object.keys(COMMANDS));
+    const meant = didYouMean(name, Object.keys(COMMANDS));
     throw new CommandError(
       2,
       `unknown command "${name}"${meant === undefined ? '' : `; did you mean "${meant}"?`} See scripts/appliance --help`,

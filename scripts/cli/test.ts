@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setE2eTarget } from '#shared/testing/e2e-target.ts';
 import type { Arguments, Command, Context, ExitCode } from './command.ts';
 import { CommandError } from './command.ts';
-import { suggestion } from './suggestion.ts';
+import { didYouMean } from '#scripts/configure/did-you-mean.ts';
 import { CHECKS, runCheck } from './test-checks.ts';
 import { runCompose } from './test-compose.ts';
 import { addFailure, noResult, plus } from './test-result.ts';
@@ -67,7 +67,7 @@ function stagesOf(positionals: readonly string[], { files, grep }: Selection): r
   const chosen = positionals.map((word) => {
     const stage = STAGES.find((name) => name === word);
     if (stage !== undefined) return stage;
-    const meant = suggestion(word, STAGES);
+    const meant = didYouMean(word, STAGES);
     throw new CommandError(2, `test: unknown stage "${word}"${meant === undefined ? '' : `; did you mean "${meant}"?`}`);
   });
   if (chosen.length > 0) return chosen;
