@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { GATEWAY_SETTINGS } from '#shared/testing/gateway-settings.ts';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
@@ -171,21 +172,7 @@ describe('ImClient', () => {
   }
 });
 
-const SETTINGS = {
-  socketOwnerUid: undefined,
-  proxyFrom: [],
-  keepaliveMs: 30_000,
-  proxyHeaderTimeoutMs: 2000,
-  tlsTimeoutMs: 5000,
-  authTimeoutMs: 10_000,
-  idleTimeoutMs: 120_000,
-  halfFrameTimeoutMs: 15_000,
-  pushAckTimeoutMs: 10_000,
-  outboundFrames: 256,
-  outboundBytes: 1_048_576,
-  maxBodyBytes: 131_072,
-  compressMinBytes: 512,
-};
+const SETTINGS = GATEWAY_SETTINGS;
 
 function keyOf(frame: Frame): string {
   const body = JSON.parse(frame.body.toString()) as { client_msg_id: string };

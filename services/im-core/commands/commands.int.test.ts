@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { GATEWAY_SETTINGS } from '#shared/testing/gateway-settings.ts';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -377,21 +378,7 @@ describe('commands', () => {
   }
 });
 
-const SETTINGS = {
-  socketOwnerUid: undefined,
-  proxyFrom: [],
-  keepaliveMs: 30_000,
-  proxyHeaderTimeoutMs: 2000,
-  tlsTimeoutMs: 5000,
-  authTimeoutMs: 10_000,
-  idleTimeoutMs: 120_000,
-  halfFrameTimeoutMs: 15_000,
-  pushAckTimeoutMs: 10_000,
-  outboundFrames: 256,
-  outboundBytes: 1_048_576,
-  maxBodyBytes: MAX_BODY,
-  compressMinBytes: 512,
-};
+const SETTINGS = { ...GATEWAY_SETTINGS, maxBodyBytes: MAX_BODY };
 
 const NO_LIMITS = { message_per_second: 1e5, auth_per_second: 1e5, sync_inbox_per_minute: 1e5, sync_messages_per_minute: 1e5 };
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { GATEWAY_SETTINGS } from '#shared/testing/gateway-settings.ts';
 import { once } from 'node:events';
 import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
@@ -31,21 +32,7 @@ const PROXY_V1 = Buffer.from('PROXY TCP4 203.0.113.9 10.0.0.2 51000 443\r\n');
 const V2_SIGNATURE = '0d0a0d0a000d0a515549540a';
 const PROXY_V2_TLV = Buffer.from(`${V2_SIGNATURE}21110014cb0071090a000002c73801bb0400050102030405`, 'hex');
 const PROXY_V2_LOCAL = Buffer.from(`${V2_SIGNATURE}20000000`, 'hex');
-const SETTINGS: Omit<GatewaySettings, 'listen'> = {
-  socketOwnerUid: undefined,
-  proxyFrom: [],
-  keepaliveMs: 30_000,
-  proxyHeaderTimeoutMs: 2000,
-  tlsTimeoutMs: 5000,
-  authTimeoutMs: 10_000,
-  idleTimeoutMs: 120_000,
-  halfFrameTimeoutMs: 15_000,
-  pushAckTimeoutMs: 10_000,
-  outboundFrames: 256,
-  outboundBytes: 1_048_576,
-  maxBodyBytes: 131_072,
-  compressMinBytes: 512,
-};
+const SETTINGS = GATEWAY_SETTINGS;
 
 describe('gateway', () => {
   let certificate: TestCertificate;
